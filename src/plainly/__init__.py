@@ -1,0 +1,3 @@
+"""plainly: evaluate text simplification."""
+
+__version__ = "0.1.0.dev0"

@@ -1,0 +1,47 @@
+"""Every exception that plainly raises on purpose: what is wrong, where, and what to do next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PlainlyError(Exception):
+    """Something the user can put right. The command line prints it and exits with status 2."""
+
+
+class BadInput(PlainlyError):
+    """The files or values given cannot be evaluated as they are."""
+
+
+class BadSpec(PlainlyError):
+    """A metric was asked for with parameters that it does not have, or that do not parse."""
+
+
+class UnknownName(PlainlyError):
+    """A metric, data set, system, attack or command that does not exist."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, see: str) -> None:
+        self.kind, self.name, self.known = kind, name, tuple(known)
+        super().__init__(f"Unknown {kind} {name!r}.{did_you_mean(name, self.known)} See: {see}")
+
+
+class MissingExtra(PlainlyError):
+    """A feature needs a package that is not part of the core install."""
+
+    def __init__(self, feature: str, *, package: str, extra: str) -> None:
+        self.package, self.extra = package, extra
+        super().__init__(
+            f"{feature} needs the package {package!r}, which is not installed. Install it: pip install 'plainly[{extra}]'"
+        )
+
+
+class DataUnavailable(PlainlyError):
+    """A data file is not in the cache and could not be fetched, or what was fetched is not what the card says."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence that suggests the nearest known name, or nothing when none is near."""
+    folded = {candidate.casefold(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    return f" Did you mean {folded[near[0]]!r}?" if near else ""
