@@ -1,0 +1,163 @@
+"""Do the parts fit together? Asked before anything is computed; the answer names the likeliest reason when not."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from plainly.errors import BadInput
+
+# Characters at which str.splitlines and other tools end a line, though writers of text files do not mean them so.
+SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r"
+_NAMES = {"\x85": "NEXT LINE", "\x0b": "VERTICAL TAB", "\x0c": "FORM FEED", "\r": "CARRIAGE RETURN"}
+
+
+def check_length(name: str, lines: Sequence[str], *, against: str, expected: Sequence[str] | int) -> None:
+    """Raise unless ``lines`` has as many items as ``expected``, saying where the shorter stops and the likely reason.
+
+    ``expected`` is the other file's lines, or only their number when its text is not at hand.
+    """
+    other = [] if isinstance(expected, int) else expected
+    n = expected if isinstance(expected, int) else len(expected)
+    if len(lines) == n:
+        return
+    (short, long) = (name, against) if len(lines) < n else (against, name)
+    at = min(len(lines), n)
+    following = (other if len(lines) < n else lines)[at : at + 1]
+    quoted = f": {_excerpt(following[0])}" if following and following[0].strip() else ""
+    raise BadInput(
+        f"{name} has {_count(len(lines), 'line')} but {against} has {n}: {short} stops after line {at}, "
+        f"{long} goes on at line {at + 1}{quoted}. {_reason(name, lines, against, other, n)}"
+    )
+
+
+def check_references(
+    references: Iterable[Iterable[object]], n: int, *, sources: Sequence[str] | None = None
+) -> tuple[tuple[str, ...], ...]:
+    """References as plainly keeps them: one row per item, blank and missing ones left out.
+
+    sacrebleu and others want the transposed order, one list per reference; that is recognised and refused with the way
+    to put it right. When there are as many references as items the shape says nothing, and the rows are compared with
+    the sources if those are given.
+    """
+    rows: list[list[object]] = []
+    for at, row in enumerate(references):
+        if isinstance(row, str):
+            raise BadInput(
+                f"references[{at}] is a string; each item has a list of references. "
+                "For one reference an item: [[r] for r in references]"
+            )
+        if not isinstance(row, Iterable):
+            raise BadInput(f"references[{at}] is {_kind(row)}; each item has a list of references, which may be empty.")
+        rows.append(list(row))
+    if len(rows) != n:
+        if rows and all(len(row) == n for row in rows):
+            raise BadInput(
+                f"references holds {_count(len(rows), 'list')} of {n}, one list for each reference (as for sacrebleu). "
+                f"Plainly wants {_count(n, 'list')} of {len(rows)}, one an item. Turn them: list(zip(*references))"
+            )
+        raise BadInput(
+            f"references has {_count(len(rows), 'row')} for {_count(n, 'item')}; give a list of references for each "
+            "item, an empty one where there is none."
+        )
+    kept = tuple(
+        tuple(text for column, value in enumerate(row) if (text := _reference(value, at, column)))
+        for at, row in enumerate(rows)
+    )
+    if sources is not None and all(len(row) == n for row in rows) and looks_transposed(rows, sources):
+        raise BadInput(
+            f"references holds {n} lists of {n}, and references[j][i] is like sources[i]: they are in the order of "
+            "sacrebleu, one list for each reference; plainly wants one for each item. Turn them: list(zip(*references))"
+        )
+    return kept
+
+
+def looks_transposed(rows: Sequence[Sequence[object]], sources: Sequence[str], *, most: int = 24) -> bool:
+    """Whether, in a square of references, columns rather than rows belong to the sources: do they share words?"""
+    n = min(len(sources), most)
+    if n < 2:
+        return False
+    words = [_words(source) for source in sources[:n]]
+    by_row = by_column = 0.0
+    for i in range(n):
+        for j in range(n):
+            if i != j:
+                cell = _words(rows[i][j])
+                by_row += _overlap(cell, words[i])
+                by_column += _overlap(cell, words[j])
+    return by_column > by_row + 0.1 * n * (n - 1)
+
+
+def _words(text: object) -> frozenset[str]:
+    """Words, and the characters of words that are not ASCII, because not every script puts spaces between words."""
+    folded = text.casefold() if isinstance(text, str) else ""
+    return frozenset(folded.split()) | frozenset(c for c in folded if ord(c) > 127)
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one or other else 0.0
+
+
+def _reference(value: object, at: int, column: int) -> str:
+    if isinstance(value, str):
+        return "" if value.isspace() else value
+    if value is None or value != value:  # None and NaN are how tables say "nothing here"
+        return ""
+    raise BadInput(f"references[{at}][{column}] is {_kind(value)}, not text. Give strings, or None for no reference.")
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"
+
+
+def _reason(name: str, lines: Sequence[str], against: str, other: Sequence[str], n: int) -> str:
+    """The likeliest reason for two lengths that differ, and the next step."""
+    for file, text, goal, rest in ((name, lines, n, against), (against, other, len(lines), name)):
+        if len(text) < goal and (found := _separators(text, goal)):
+            line, character = found
+            return (
+                f"Line {line} of {file} holds {_spell(character)}, which some tools take for the end of a line: split "
+                f"there, {file} has {goal} lines, like {rest}. Replace it by a space in {file} and make {rest} again."
+            )
+    longer, text, rest, goal = (name, lines, against, n) if len(lines) > n else (against, other, name, len(lines))
+    blank = [at for at, line in enumerate(text, 1) if not line.strip()]
+    if len(text) == goal + 1 and blank[-1:] == [len(text)]:
+        return f"The last line of {longer} is blank: delete it if it is no item."
+    if blank and len(text) - len(blank) == goal:
+        return (
+            f"{longer} has {_count(len(blank), 'blank line')}, the first at line {blank[0]}; without blank lines it "
+            f"has as many as {rest}. Make {rest} again with a line, if an empty one, for every item."
+        )
+    return "Each line is one item: check that both were made from the same items."
+
+
+def _separators(lines: Sequence[str], goal: int) -> tuple[int, str] | None:
+    """The line and character where splitting at Unicode separators first adds a line, if that explains ``goal``."""
+    counts = dict.fromkeys(SEPARATORS, 0)
+    first: dict[str, int] = {}
+    for at, line in enumerate(lines, 1):
+        for character in counts:
+            if character in line:
+                counts[character] += line.count(character)
+                first.setdefault(character, at)
+    missing = goal - len(lines)
+    for character, count in counts.items():
+        if count == missing:
+            return first[character], character
+    if sum(max(len(line.splitlines()), 1) for line in lines) != goal:
+        return None
+    character = min(first, key=lambda c: first[c])
+    return first[character], character
+
+
+def _spell(character: str) -> str:
+    return f"U+{ord(character):04X} ({_NAMES.get(character) or unicodedata.name(character, 'a control character')})"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _excerpt(text: str, *, most: int = 40) -> str:
+    shown = "".join(c if c.isprintable() else " " for c in text[: most + 1])
+    return f"“{shown[:most]}…”" if len(text) > most else f"“{shown}”"
