@@ -31,7 +31,7 @@ class EvalSet:
     sources: tuple[str, ...]
     references: tuple[tuple[str, ...], ...] = ()
     groups: tuple[str, ...] | None = None
-    columns: Mapping[str, tuple[str, ...]] = field(default=_NO_COLUMNS, repr=False)
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NO_COLUMNS, repr=False)
     name: str = ""
 
     def __post_init__(self) -> None:
