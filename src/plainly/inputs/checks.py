@@ -4,30 +4,48 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from plainly.errors import BadInput
+from plainly.inputs.tables import table_format
 
-# Characters at which str.splitlines and other tools end a line, though writers of text files do not mean them so.
-SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r"
-_NAMES = {"\x85": "NEXT LINE", "\x0b": "VERTICAL TAB", "\x0c": "FORM FEED", "\r": "CARRIAGE RETURN"}
+# Characters at which str.splitlines and other tools end a line, though writers of text files do not mean them so; the
+# line feed is among them for cells of tables.
+SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r\n"
+_NAMES = {"\x85": "NEXT LINE", "\x0b": "VERTICAL TAB", "\x0c": "FORM FEED", "\r": "CARRIAGE RETURN", "\n": "LINE FEED"}
 
 
-def check_length(name: str, lines: Sequence[str], *, against: str, expected: Sequence[str] | int) -> None:
+@dataclass(frozen=True)
+class _Side:
+    name: str
+    lines: Sequence[str]  # empty where only the number is known
+    n: int
+    unit: str
+
+
+def check_length(
+    name: str, lines: Sequence[str] | int, *, against: str, expected: Sequence[str] | int, unit: str = "line"
+) -> None:
     """Raise unless ``lines`` has as many items as ``expected``, saying where the shorter stops and the likely reason.
 
-    ``expected`` is the other file's lines, or only their number when its text is not at hand.
+    Either may be only a number where the text is not at hand. ``unit`` is "row" if ``name`` is a table.
     """
-    other = [] if isinstance(expected, int) else expected
-    n = expected if isinstance(expected, int) else len(expected)
-    if len(lines) == n:
+    mine = _Side(name, [], lines, unit) if isinstance(lines, int) else _Side(name, lines, len(lines), unit)
+    there = "row" if table_format(against) else "line"
+    other = (
+        _Side(against, [], expected, there)
+        if isinstance(expected, int)
+        else _Side(against, expected, len(expected), there)
+    )
+    if mine.n == other.n:
         return
-    (short, long) = (name, against) if len(lines) < n else (against, name)
-    at = min(len(lines), n)
-    following = (other if len(lines) < n else lines)[at : at + 1]
+    short, long = (mine, other) if mine.n < other.n else (other, mine)
+    following = long.lines[short.n : short.n + 1]
     quoted = f": {_excerpt(following[0])}" if following and following[0].strip() else ""
     raise BadInput(
-        f"{name} has {_count(len(lines), 'line')} but {against} has {n}: {short} stops after line {at}, "
-        f"{long} goes on at line {at + 1}{quoted}. {_reason(name, lines, against, other, n)}"
+        f"{name} has {_count(mine.n, unit)} but {against} has {other.n}: "
+        f"{short.name} stops after {short.unit} {short.n}, "
+        f"{long.name} goes on at {long.unit} {short.n + 1}{quoted}. {_reason(short, long)}"
     )
 
 
@@ -110,25 +128,24 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"of type {type(value).__name__}"
 
 
-def _reason(name: str, lines: Sequence[str], against: str, other: Sequence[str], n: int) -> str:
+def _reason(short: _Side, long: _Side) -> str:
     """The likeliest reason for two lengths that differ, and the next step."""
-    for file, text, goal, rest in ((name, lines, n, against), (against, other, len(lines), name)):
-        if len(text) < goal and (found := _separators(text, goal)):
-            line, character = found
-            return (
-                f"Line {line} of {file} holds {_spell(character)}, which some tools take for the end of a line: split "
-                f"there, {file} has {goal} lines, like {rest}. Replace it by a space in {file} and make {rest} again."
-            )
-    longer, text, rest, goal = (name, lines, against, n) if len(lines) > n else (against, other, name, len(lines))
-    blank = [at for at, line in enumerate(text, 1) if not line.strip()]
-    if len(text) == goal + 1 and blank[-1:] == [len(text)]:
-        return f"The last line of {longer} is blank: delete it if it is no item."
-    if blank and len(text) - len(blank) == goal:
+    if found := _separators(short.lines, long.n):
+        at, character = found
         return (
-            f"{longer} has {_count(len(blank), 'blank line')}, the first at line {blank[0]}; without blank lines it "
-            f"has as many as {rest}. Make {rest} again with a line, if an empty one, for every item."
+            f"{short.unit.capitalize()} {at} of {short.name} holds {_spell(character)}, which some tools take for the "
+            f"end of a line: split there, {short.name} has {long.n} lines, like {long.name}. "
+            f"Replace it by a space in {short.name} and make {long.name} again."
         )
-    return "Each line is one item: check that both were made from the same items."
+    blank = [at for at, line in enumerate(long.lines, 1) if not line.strip()]
+    if long.n == short.n + 1 and blank[-1:] == [long.n]:
+        return f"The last {long.unit} of {long.name} is blank: delete it if it is no item."
+    if blank and long.n - len(blank) == short.n:
+        return (
+            f"{long.name} has {_count(len(blank), f'blank {long.unit}')}, the first at {long.unit} {blank[0]}; without "
+            f"them it has as many as {short.name}. Make {short.name} again with a line for every item, blank or not."
+        )
+    return f"Each {long.unit} is one item: check that both were made from the same items."
 
 
 def _separators(lines: Sequence[str], goal: int) -> tuple[int, str] | None:

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.inputs.checks import check_length, looks_transposed
+from plainly.inputs.columns import Columns, Roles, find_roles, names, references_by_item, strings, texts
 from plainly.inputs.files import PathLike, check_once, expand, label
 from plainly.inputs.lines import read_lines
+from plainly.inputs.tables import Format, Table, read_table, table_format
 
 _TURN = (
     "Each file is one reference and has a line for every item. Turn them, with FILES in the order of the items: "
     "paste -s FILES | cut -f 1 > reference.1.txt, then cut -f 2, and so on."
 )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One file's contribution: what it is called, the text that shows where it stands, and its rows of references."""
+
+    name: str
+    lines: Sequence[str] | int  # only their number where there is no text to show
+    rows: Sequence[tuple[str, ...]] = ()
+    unit: str = "line"
+
+    def __len__(self) -> int:
+        return self.lines if isinstance(self.lines, int) else len(self.lines)
+
+    def fit(self, other: _Part) -> None:
+        check_length(self.name, self.lines, against=other.name, expected=other.lines, unit=self.unit)
 
 
 def read_evalset(
@@ -22,28 +41,75 @@ def read_evalset(
     references: PathLike | Iterable[PathLike] = (),
     groups: PathLike | None = None,
     ids: PathLike | None = None,
+    table: PathLike | Table | None = None,
+    format: Format | None = None,
+    columns: Columns | None = None,
     name: str | None = None,
 ) -> EvalSet:
-    """An evaluation set from files with one sentence a line.
+    """An evaluation set from files with one sentence a line, from a table with named columns, or from both.
 
     ``references`` are any number of files, each with a line for every item; patterns such as ``ref.*.txt`` are allowed.
-    A blank line there means that the item lacks this reference. ``groups`` names each item's document.
+    A blank line there means that the item lacks this reference. ``groups`` names each item's document. ``columns`` maps
+    a role (source, references, output, id, group) to a column of the table where its name does not say what it is. A
+    file given beside the table goes before the table's column. ``format`` is the table's, if its suffix does not say.
     """
-    paths = expand(references)
-    check_once([source, *paths, groups, ids])
-    if source is None and not paths:
+    if table is None and source is not None and table_format(source):
+        source, table = None, source
+    paths = _distinct(expand(references))
+    check_once([source, *paths, groups, ids, None if isinstance(table, Table) else table])
+    sheet = None if table is None else table if isinstance(table, Table) else read_table(table, format=format)
+    roles = None if sheet is None else _roles(sheet, columns)
+    parts = [_references(path, columns) for path in paths]
+    sources: Sequence[str] | None = None
+    if source is not None:
+        sources = read_lines(source)
+        first = _Part(label(source), sources)
+    elif sheet is not None and roles is not None:
+        sources = texts(sheet, roles.source) if roles.source is not None else None
+        first = _Part(sheet.path, len(sheet) if sources is None else sources, unit="row")
+    elif parts:
+        first = parts[0]
+    else:
         raise BadInput("There is nothing to evaluate against. Give a file of sources, files of references or a table.")
-    against = label(source if source is not None else paths[0])
-    files = {label(path): read_lines(path) for path in _distinct(paths)}
-    sources = read_lines(source) if source is not None else None
-    expected: Sequence[str] = sources if sources is not None else files[against]
+    if sheet is not None:
+        _Part(sheet.path, len(sheet), unit="row").fit(first)
+    rows: Sequence[tuple[str, ...]] | None = _by_item(parts, first, compare=sources is not None) if parts else None
+    if rows is None and sheet is not None and roles is not None and roles.references:
+        rows = references_by_item(sheet, roles.references)
     return EvalSet.of(
         sources,
-        references=_by_item(files, against=against, expected=expected, sources=sources) if files else None,
-        ids=_unique(_column(ids, against=against, expected=expected), ids),
-        groups=_column(groups, against=against, expected=expected),
-        name=against if name is None else name,
+        references=rows,
+        ids=_ids(ids, first, sheet, roles),
+        groups=_groups(groups, first, sheet, roles),
+        columns={key: strings(sheet.column(key)) for key in roles.rest} if sheet is not None and roles else None,
+        name=first.name if name is None else name,
+        items=len(first),
     )
+
+
+def _roles(sheet: Table, columns: Columns | None) -> Roles:
+    roles = find_roles(sheet, columns)
+    if not (roles.source or roles.references or roles.outputs):
+        raise BadInput(
+            f"{sheet.path} has no column that is known to be a source, references or an output. {sheet.listing()} "
+            "Rename them, or say which is which: source=COLUMN (in Python columns={'source': …})."
+        )
+    return roles
+
+
+def _references(path: str, columns: Columns | None) -> _Part:
+    if not table_format(path):
+        lines = read_lines(path)
+        return _Part(label(path), lines, [(line,) for line in lines])
+    sheet = read_table(path)
+    roles = find_roles(sheet, {role: name for role, name in (columns or {}).items() if role.startswith("reference")})
+    if not roles.references:
+        raise BadInput(
+            f"{sheet.path} has no column that is known to hold references. {sheet.listing()} Rename one to "
+            "'references', or say which: references=COLUMN (in Python columns={'references': …})."
+        )
+    rows = references_by_item(sheet, roles.references)
+    return _Part(sheet.path, [" ".join(row) for row in rows], rows, "row")
 
 
 def _distinct(paths: Sequence[str]) -> Sequence[str]:
@@ -53,45 +119,57 @@ def _distinct(paths: Sequence[str]) -> Sequence[str]:
     return paths
 
 
-def _by_item(
-    files: dict[str, list[str]], *, against: str, expected: Sequence[str], sources: Sequence[str] | None
-) -> list[tuple[str, ...]]:
-    n = len(expected)
-    lengths = {len(lines) for lines in files.values()}
-    if sources is not None and len(files) == n and n not in lengths and n > 1:
+def _by_item(parts: Sequence[_Part], first: _Part, *, compare: bool) -> list[tuple[str, ...]]:
+    """Each item's references; ``compare`` when ``first`` holds sources, against which a transposed set can be seen."""
+    n = len(first)
+    lengths = set(map(len, parts))
+    square = compare and n > 1 and len(parts) == n and all(part.unit == "line" for part in parts)
+    if square and n not in lengths:
         many = f"{min(lengths)}" if len(lengths) == 1 else f"{min(lengths)} to {max(lengths)}"
-        first = next(iter(files))
         raise BadInput(
-            f"The {n} references files are transposed: {first} and the others have {many} lines each, so each holds "
-            f"the references of one of the {n} items in {against}. " + _TURN
+            f"The {n} references files are transposed: {parts[0].name} and the others have {many} lines each, so each "
+            f"holds the references of one of the {n} items in {first.name}. {_TURN}"
         )
-    for name, lines in files.items():
-        check_length(name, lines, against=against, expected=expected)
-    rows = list(zip(*files.values(), strict=True))
-    if sources is not None and len(files) == n and looks_transposed(rows, sources):
+    for part in parts:
+        part.fit(first)
+    rows = [tuple(text for piece in pieces for text in piece) for pieces in zip(*(p.rows for p in parts), strict=True)]
+    if square and not isinstance(first.lines, int) and looks_transposed(rows, first.lines):
         raise BadInput(
-            f"The {n} references files are transposed: line i of {next(iter(files))} is not like line i of {against}, "
-            "but each file as a whole is like one of its lines. " + _TURN
+            f"The {n} references files are transposed: line i of {parts[0].name} is not like line i of {first.name}, "
+            f"but each file as a whole is like one of its lines. {_TURN}"
         )
     return rows
 
 
-def _column(path: PathLike | None, *, against: str, expected: Sequence[str]) -> list[str] | None:
-    if path is None:
+def _groups(path: PathLike | None, first: _Part, sheet: Table | None, roles: Roles | None) -> Sequence[str] | None:
+    if path is not None:
+        return _lines(path, first)
+    return names(sheet, roles.group) if sheet is not None and roles is not None and roles.group is not None else None
+
+
+def _ids(path: PathLike | None, first: _Part, sheet: Table | None, roles: Roles | None) -> Sequence[str] | None:
+    if path is not None:
+        return _unique(_lines(path, first), lambda row: f"{label(path)}:{row + 1}")
+    if sheet is None or roles is None or roles.id is None:
         return None
+    return _unique(names(sheet, roles.id), sheet.where)
+
+
+def _lines(path: PathLike, first: _Part) -> list[str]:
+    if table_format(path):
+        raise BadInput(f"{label(path)} is a table; ids and groups come from files with one a line, or from table=.")
     lines = read_lines(path)
-    check_length(label(path), lines, against=against, expected=expected)
+    _Part(label(path), lines).fit(first)
     return lines
 
 
-def _unique(ids: Sequence[str] | None, path: PathLike | None) -> Sequence[str] | None:
-    if ids is None or len(set(ids)) == len(ids):
-        return ids
-    seen: dict[str, int] = {}
-    for at, name in enumerate(ids, 1):
-        if name in seen:
-            raise BadInput(
-                f"{label(path or '')}:{at}: the id {name!r} is already at line {seen[name]}. Each id names one item."
-            )
-        seen[name] = at
+def _unique(ids: Sequence[str], where: Callable[[int], str]) -> Sequence[str]:
+    if len(set(ids)) < len(ids):
+        seen: dict[str, int] = {}
+        for row, name in enumerate(ids):
+            if name in seen:
+                raise BadInput(
+                    f"{where(row)}: the id {name!r} is that of {where(seen[name])} too. Each names one item."
+                )
+            seen[name] = row
     return ids

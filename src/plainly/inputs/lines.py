@@ -67,7 +67,8 @@ def _undecodable(data: bytes, error: UnicodeDecodeError, path: PathLike, encodin
         )
     line = data.count(b"\n" if b"\n" in data else b"\r", 0, error.start) + 1
     what = f"{label(path)}:{line}: byte 0x{data[error.start]:02x} at byte offset {error.start} is not UTF-8"
-    if error.reason == "unexpected end of data":
+    begun = len(data) - error.start > 1 or not data[: error.start].isascii()  # else it may be one last Latin-1 letter
+    if error.reason == "unexpected end of data" and begun:
         return f"{what}: the file ends in the middle of a character. It may have been cut off: copy it again."
     if _looks_western(data):
         return f"{what}; the file looks like Latin-1 or Windows-1252. {_convert(path, 'WINDOWS-1252')}"
