@@ -1,0 +1,133 @@
+"""A data set is a card: a TOML file that says where the files are, what they must hash to, and whose they are.
+
+The card of ``asset/test`` is ``cards/asset/test.toml``: a name leads to its file without reading any other, so that
+naming a data set costs a millisecond however many there are.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from plainly.errors import PlainlyError, UnknownName
+
+Kind = Literal["evalset", "outputs", "ratings", "annotations", "levels"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_CARDS = Path(__file__).parent / "cards"
+_NAME = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One remote file of a data set and what it must be. ``role`` says what it is for the card's reader."""
+
+    url: str
+    sha256: str
+    size: int
+    role: str
+    system: str = ""
+    part: str = ""
+    encoding: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where the file lies in a cache or a mirror: the host and path of its URL."""
+        return self.url.partition("://")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is known about one data set.
+
+    ``of`` names the evaluation sets that outputs belong to. ``within`` names the evaluation set whose items this one
+    chooses from; its outputs are then that set's outputs for the chosen items. ``dimensions`` names what a rating sheet
+    asks about, column by column, and ``rename`` gives systems the names under which their outputs are known.
+    """
+
+    name: str
+    kind: Kind
+    title: str
+    description: str
+    licence: str
+    licence_url: str
+    homepage: str
+    citation: str
+    reader: str
+    items: int
+    files: tuple[File, ...]
+    notes: str = ""
+    of: tuple[str, ...] = ()
+    within: str = ""
+    dimensions: tuple[str, ...] = ()
+    rename: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files together."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems whose outputs or ratings the files hold, in the card's order."""
+        return tuple(dict.fromkeys(file.system for file in self.files if file.system))
+
+
+def names() -> tuple[str, ...]:
+    """The names of all data sets, sorted."""
+    return tuple(sorted(path.relative_to(_CARDS).with_suffix("").as_posix() for path in _CARDS.glob("*/*.toml")))
+
+
+def cards() -> Iterator[Card]:
+    """Every card, in the order of the names."""
+    return map(card, names())
+
+
+def card(name: str) -> Card:
+    """The card of a data set. A family's bare name means its test part: ``hsplit`` is ``hsplit/test``."""
+    full = name if "/" in name else f"{name}/test"
+    if not _NAME.fullmatch(full) or not (_CARDS / f"{full}.toml").is_file():
+        raise UnknownName("data set", name, names(), see="plainly data list")
+    return _read(full)
+
+
+def output_cards(set_name: str) -> Iterator[Card]:
+    """The cards of the outputs that belong to an evaluation set."""
+    for path in sorted((_CARDS / "outputs").glob("*.toml")):
+        # Parsing a card takes a hundred times as long as looking whether it names the set at all.
+        if f'"{set_name}"' in path.read_text(encoding="utf-8"):
+            found = _read(f"outputs/{path.stem}")
+            if set_name in found.of:
+                yield found
+
+
+@cache
+def _read(name: str) -> Card:
+    table: dict[str, Any] = tomllib.loads((_CARDS / f"{name}.toml").read_text(encoding="utf-8"))
+    try:
+        found = _parse(table)
+    except (KeyError, TypeError) as error:
+        raise PlainlyError(
+            f"The card of {name!r} is not complete: {error}. See docs/data.md for its fields."
+        ) from error
+    if found.name != name or found.kind not in KINDS:
+        raise PlainlyError(f"The card of {name!r} says name {found.name!r}, kind {found.kind!r}. See docs/data.md.")
+    return found
+
+
+def _parse(table: dict[str, Any]) -> Card:
+    base = table.pop("base", "")
+    table["files"] = tuple(
+        File(url=base + entry.pop("path"), **{"role": "output"} | entry) for entry in table.pop("files")
+    )
+    for key, value in table.items():
+        if isinstance(value, str):
+            table[key] = value.strip()
+        elif isinstance(value, list):
+            table[key] = tuple(value)
+    return Card(**table)

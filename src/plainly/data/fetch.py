@@ -1,0 +1,224 @@
+"""From a card's file to bytes that are what the card says: out of a mirror, the cache, or the network.
+
+Every read is checked against size and SHA-256. A hash costs less than a millisecond for most of these files, less than
+finding out whether it was checked before. A download goes to a name of its own and is moved into place when it is
+whole, so that neither an interruption nor a second process leaves half a file under the right name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from plainly.data.card import Card, File
+from plainly.errors import DataUnavailable
+
+MIRROR = "PLAINLY_MIRROR"
+CACHE = "PLAINLY_CACHE"
+Progress = Callable[[File, int], None]
+"""Told a file and how many of its bytes are there, while it is being downloaded; may be called from several threads."""
+
+_TIMEOUT = 30.0
+_STALE = 2 * _TIMEOUT  # A part untouched for longer than a silent connection lives has no writer any more.
+_ATTEMPTS = 3
+_BLOCK = 1 << 16
+_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A file of a card, where it lies on this machine, and its checked content."""
+
+    file: File
+    path: Path
+    data: bytes
+
+
+def cache_directory() -> Path:
+    """Where downloads go: ``$PLAINLY_CACHE/data``, or the platform's cache directory for plainly."""
+    named = os.environ.get(CACHE)
+    if named:
+        return Path(named).expanduser() / "data"
+    import platformdirs  # Costs 15 ms, which a run from a mirror need not pay.
+
+    return Path(platformdirs.user_cache_dir("plainly", appauthor=False)) / "data"
+
+
+def read(card: Card, *, progress: Progress | None = None, repair: bool = False) -> tuple[Local, ...]:
+    """All files of a card, downloaded where needed and checked. ``repair`` replaces cached files that are wrong."""
+    return read_files(card, card.files, progress=progress, repair=repair)
+
+
+def read_files(
+    card: Card, files: Sequence[File], *, progress: Progress | None = None, repair: bool = False
+) -> tuple[Local, ...]:
+    """Some files of a card, downloaded where needed and checked."""
+    here = {file: _at_hand(card, file, repair=repair) for file in files}
+    missing = [file for file, found in here.items() if found is None]
+    if len(missing) == 1:
+        here[missing[0]] = _download(missing[0], progress)
+    elif missing:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            here.update(zip(missing, pool.map(lambda file: _download(file, progress), missing), strict=True))
+    return tuple(found for file in files if (found := here[file]) is not None)
+
+
+def _at_hand(card: Card, file: File, *, repair: bool) -> Local | None:
+    """The file out of a mirror directory or the cache, or None when it is in neither."""
+    mirror = _mirror()
+    if isinstance(mirror, Path):
+        path = mirror / file.place
+        if path.is_file():
+            data = path.read_bytes()
+            if problem := _wrong(file, data):
+                raise DataUnavailable(
+                    f"{path} is not the file that belongs there: {problem}. It is read because {MIRROR} is set. "
+                    f"Put the file from {file.url} in its place, or unset {MIRROR}."
+                )
+            return Local(file, path, data)
+    path = cache_directory() / file.place
+    if not path.is_file():
+        return None
+    data = path.read_bytes()
+    problem = _wrong(file, data)
+    if problem and not repair:
+        raise DataUnavailable(
+            f"{path} is not the file that belongs there: {problem}. Fetch it again: plainly data get {card.name}"
+        )
+    return None if problem else Local(file, path, data)
+
+
+def _mirror() -> Path | str | None:
+    """The mirror that the environment names: a directory, a base URL without a slash at its end, or none."""
+    named = os.environ.get(MIRROR)
+    if not named:
+        return None
+    if named.startswith(("http://", "https://")):
+        return named.rstrip("/")
+    directory = Path(named).expanduser()
+    if not directory.is_dir():
+        raise DataUnavailable(
+            f"{MIRROR} is {named!r}, which is no directory and no http(s) URL. Correct it, or unset it to download."
+        )
+    return directory
+
+
+def _wrong(file: File, data: bytes) -> str:
+    """What is wrong with the content, in words; empty when nothing is."""
+    if len(data) != file.size:
+        return f"it has {len(data):,} bytes instead of {file.size:,}"
+    found = hashlib.sha256(data).hexdigest()
+    return "" if found == file.sha256 else f"its SHA-256 is {found}, not {file.sha256}"
+
+
+def _download(file: File, progress: Progress | None) -> Local:
+    from urllib.parse import quote
+
+    target = cache_directory() / file.place
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = _claim_part(target)
+    except OSError as error:
+        raise DataUnavailable(
+            f"Cannot write to the cache for {file.url}: {error}. Set {CACHE} to a directory that you may write to."
+        ) from error
+    mirror = _mirror()
+    urls = [f"{mirror}/{quote(file.place)}"] if isinstance(mirror, str) else []
+    scheme, _, rest = file.url.partition("://")
+    urls.append(f"{scheme}://{quote(rest, safe='/:+')}")  # Cards hold URLs as people read them, with spaces.
+    reasons = []
+    try:
+        for url in urls:
+            problem = _transfer(url, file, part, progress)
+            if not problem:
+                os.replace(part, target)
+                return Local(file, target, target.read_bytes())
+            reasons.append(f"{url}: {problem}")
+    finally:
+        if part.exists():  # What has come so far waits for the next run, under a name that nobody writes to.
+            os.replace(part, target.with_name(f"{target.name}.part"))
+    raise DataUnavailable(
+        f"Could not download {'; nor '.join(reasons)}. Run again to go on, or place the file at {target}, "
+        f"or set {MIRROR} to a directory or base URL that has it at {file.place}."
+    )
+
+
+def _claim_part(target: Path) -> Path:
+    """A name for this download alone, with what an earlier one left behind, if anything.
+
+    Renaming is atomic, so of two processes only one gets the remains and the other starts from nothing.
+    """
+    own = target.with_name(f"{target.name}.{os.urandom(4).hex()}.part")
+    for left in (target.with_name(f"{target.name}.part"), *_abandoned(target)):
+        try:
+            os.rename(left, own)
+        except FileNotFoundError:
+            continue
+        break
+    return own
+
+
+def _abandoned(target: Path) -> Iterable[Path]:
+    for path in target.parent.iterdir():
+        if path.name.startswith(f"{target.name}.") and path.suffix == ".part":
+            try:
+                quiet = time.time() - path.stat().st_mtime
+            except FileNotFoundError:
+                continue
+            if quiet > _STALE:
+                yield path
+
+
+def _transfer(url: str, file: File, part: Path, progress: Progress | None) -> str:
+    """Bring ``part`` to the whole file. What went wrong, in words; empty when all is well."""
+    import http.client  # The network stack takes 40 ms to import; most runs find their data at hand.
+    import urllib.error
+
+    problem = ""
+    for _ in range(_ATTEMPTS):
+        fresh = not part.exists()
+        try:
+            _append(url, file, part, progress)
+        except urllib.error.HTTPError as error:
+            return f"the server answers {error.code} {error.reason}"
+        except urllib.error.URLError as error:
+            return str(error.reason)
+        except (OSError, http.client.HTTPException) as error:
+            problem = str(error) or type(error).__name__
+            continue
+        problem = _wrong(file, part.read_bytes())
+        if not problem:
+            return ""
+        if part.stat().st_size >= file.size:
+            part.unlink()  # Wrong content does not get better by going on from it.
+            if fresh:
+                break
+    return problem
+
+
+def _append(url: str, file: File, part: Path, progress: Progress | None) -> None:
+    """Ask for what is missing from ``part`` and write it, from the start if the server does not do ranges."""
+    import urllib.request
+
+    from plainly import __version__
+
+    have = part.stat().st_size if part.exists() else 0
+    if have == file.size:
+        return
+    request = urllib.request.Request(url, headers={"User-Agent": f"plainly/{__version__}"})
+    if 0 < have < file.size:
+        request.add_header("Range", f"bytes={have}-")
+    with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
+        goes_on = answer.status == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+        with part.open("ab" if goes_on else "wb") as out:
+            done = have if goes_on else 0
+            while done <= file.size and (block := answer.read(_BLOCK)):
+                done += out.write(block)
+                if progress is not None:
+                    progress(file, min(done, file.size))

@@ -1,0 +1,193 @@
+"""From checked files to an evaluation set or a table: one function for each format that the cards name.
+
+A reader gets the card and its files and returns plain columns. It makes nothing up: blank references are left out,
+numbers that are missing are NaN, and a file that has not the promised number of lines is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from plainly.data.card import Card
+from plainly.data.fetch import Local
+from plainly.errors import BadInput
+from plainly.evalset import EvalSet
+from plainly.inputs.lines import decode, split_lines
+
+_WHOLE = re.compile(r"[+-]?\d+")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length, by name."""
+
+    columns: Mapping[str, Sequence[Any]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def __getitem__(self, column: str) -> Sequence[Any]:
+        return self.columns[column]
+
+
+def lines(card: Card, files: Sequence[Local]) -> EvalSet:
+    """One sentence a line: the file with role source and those with role reference."""
+    return _evalset(card, {local: read_lines(local, card.items) for local in files})
+
+
+def first_lines(card: Card, files: Sequence[Local]) -> EvalSet:
+    """As ``lines``, of files that go on after the card's last item."""
+    return _evalset(card, {local: read_lines(local)[: card.items] for local in files})
+
+
+def numbered_lines(card: Card, files: Sequence[Local]) -> EvalSet:
+    """Lines of ``NUMBER<TAB>sentence``, numbered from 0 in the set that the card is within; blank is no reference."""
+    numbers: list[str] = []
+    texts = {}
+    for local in files:
+        pairs = [line.partition("\t") for line in read_lines(local, card.items)]
+        if local.file.role == "source":
+            numbers = [number for number, _, _ in pairs]
+        texts[local] = [text for _, _, text in pairs]
+    return _evalset(card, texts, ids=[str(int(number) + 1) for number in numbers])
+
+
+def source_and_references_tsv(card: Card, files: Sequence[Local]) -> EvalSet:
+    """One item a row: its number, the source, then the references."""
+    rows = [line.split("\t") for local in files for line in read_lines(local, card.items)]
+    return EvalSet.of([row[1] for row in rows], references=[row[2:] for row in rows], name=card.name)
+
+
+def csv_table(card: Card, files: Sequence[Local]) -> Table:
+    """A CSV file with a header; columns in which all is numbers become numbers."""
+    import csv
+    import io
+
+    (local,) = files
+    header, *rows = csv.reader(io.StringIO(decode(local.data, local.path), newline=""))
+    for at, row in enumerate(rows):
+        if len(row) != len(header):
+            raise BadInput(f"{local.path}: row {at + 2} has {len(row)} cells, but the header has {len(header)}.")
+    table = _table(card, header, rows)
+    return Table({name: _typed(cells) for name, cells in table.columns.items()})
+
+
+def rating_sheet(card: Card, files: Sequence[Local]) -> Table:
+    """Sheets with a row an item and, under each rater's name, a column for each of the card's dimensions; made long.
+
+    The system is the file's, or stands in a column of its own beside the system's first item.
+    """
+    from plainly.data.ods import rows as sheet_rows
+
+    width = len(card.dimensions)
+    found: list[tuple[str, int, str, str, float]] = []
+    for local in files:
+        head, _, *body = sheet_rows(local.data)
+        labels = [label.casefold() for label in head]
+        item_at = next(at for at, label in enumerate(labels) if label.startswith("sentence"))
+        start = next(at for at, label in enumerate(labels) if label.startswith("annotator"))
+        raters = tuple(dict.fromkeys(filter(None, head[start:])))
+        system = local.file.system
+        for row in body:
+            cells = row + [""] * (start + width * len(raters) - len(row))
+            if not _WHOLE.fullmatch(cells[item_at]):
+                continue  # Averages and remarks stand below the items.
+            if "system" in labels and (named := cells[labels.index("system")]):
+                system = card.rename.get(named, named)
+            found += (
+                (system, int(cells[item_at]), rater, dimension, float(cell) if cell else math.nan)
+                for (rater, dimension), cell in zip(product(raters, card.dimensions), cells[start:], strict=False)
+            )
+    return _table(card, ("system", "item", "rater", "dimension", "rating"), found)
+
+
+def level_tsv(card: Card, files: Sequence[Local]) -> Table:
+    """``sentence<TAB>level<TAB>level``: two annotators' levels from 1 (A1) to 6 (C2); the card names the parts."""
+    found = []
+    for local in files:
+        for line in read_lines(local):
+            sentence, level_a, level_b = line.split("\t")
+            found.append((local.file.part, sentence, int(level_a), int(level_b)))
+    return _table(card, ("part", "sentence", "level_a", "level_b"), found)
+
+
+def level_texts(card: Card, files: Sequence[Local]) -> Table:
+    """One text a file, a paragraph a line; its level is the file's part, its article the file's name before ``-``."""
+    return _table(
+        card,
+        ("article", "level", "text"),
+        [
+            (local.path.stem.rpartition("-")[0].strip(), local.file.part, "\n".join(read_lines(local)).strip())
+            for local in files
+        ],
+    )
+
+
+def starred_pairs(card: Card, files: Sequence[Local]) -> Table:
+    """Pairs of aligned sentences, a line each, with a line of stars after each pair; the part names both levels."""
+    found = []
+    for local in files:
+        lines = [line.strip() for line in read_lines(local)]
+        for at in range(0, len(lines), 3):
+            source, target, stars = lines[at : at + 3]
+            if stars.strip("*"):
+                raise BadInput(f"{local.path}:{at + 3}: expected a line of stars after a pair of sentences.")
+            found.append((local.file.part, source, target))
+    return _table(card, ("levels", "source", "target"), found)
+
+
+def read_lines(local: Local, expected: int | None = None) -> list[str]:
+    """The lines of a file; ``expected`` makes any other number an error, but for blank lines at the end."""
+    if local.file.encoding:
+        found = split_lines(local.data.decode(local.file.encoding))
+    else:
+        found = split_lines(decode(local.data, local.path))
+    if expected is None:
+        return found
+    while len(found) > expected and not found[-1].strip():
+        found.pop()
+    if len(found) != expected:
+        raise BadInput(f"{local.path} has {len(found)} lines, but its card promises {expected}. Correct the card.")
+    return found
+
+
+def _evalset(card: Card, texts: Mapping[Local, list[str]], *, ids: list[str] | None = None) -> EvalSet:
+    (source,) = (text for local, text in texts.items() if local.file.role == "source")
+    references = [text for local, text in texts.items() if local.file.role == "reference"]
+    return EvalSet.of(source, references=list(zip(*references, strict=True)), ids=ids, name=card.name)
+
+
+def _table(card: Card, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    if len(rows) != card.items:
+        raise BadInput(f"{card.name} has {len(rows)} rows, but its card promises {card.items}. Correct the card.")
+    return Table({name: [row[at] for row in rows] for at, name in enumerate(names)})
+
+
+def _typed(cells: Sequence[str]) -> Sequence[Any]:
+    """Whole numbers if all are, numbers if all are or are missing, else text."""
+    if all(map(_WHOLE.fullmatch, cells)):
+        return [int(cell) for cell in cells]
+    try:
+        return [float(cell) if cell else math.nan for cell in cells]
+    except ValueError:
+        return cells
+
+
+EVALSETS: Mapping[str, Callable[[Card, Sequence[Local]], EvalSet]] = {
+    "lines": lines,
+    "first_lines": first_lines,
+    "numbered_lines": numbered_lines,
+    "source_and_references_tsv": source_and_references_tsv,
+}
+TABLES: Mapping[str, Callable[[Card, Sequence[Local]], Table]] = {
+    "csv_table": csv_table,
+    "rating_sheet": rating_sheet,
+    "level_tsv": level_tsv,
+    "level_texts": level_texts,
+    "starred_pairs": starred_pairs,
+}
