@@ -120,6 +120,15 @@ class EvalSet:
             digest.update("\x1f".join(row).encode("utf-8", "surrogatepass") + b"\x1e")
         return digest.hexdigest()[:8]
 
+    def require_references(self, metric: str) -> None:
+        """Raise unless every item has a reference, and say which has none."""
+        bare = np.flatnonzero(self.reference_counts == 0)
+        if len(bare):
+            raise BadInput(
+                f"Item {self.ids[bare[0]]!r} (number {bare[0] + 1}) has no references; {metric} needs at least one for "
+                f"each item. {len(bare)} of {len(self)} items have none: leave them out or give them references."
+            )
+
     def prepare(self, key: Hashable, build: Callable[[EvalSet], T]) -> T:
         """``build(self)``, computed at the first call with this key and kept: sources and references cost once."""
         cache: dict[Hashable, Any] = self._prepared  # type: ignore[attr-defined]

@@ -17,7 +17,9 @@ from plainly.metric import Metric
 METRICS: dict[str, str] = {
     "sari": "plainly.metrics.sari:Sari",
     "bleu": "plainly.metrics.bleu:Bleu",
-    "ibleu": "plainly.metrics.bleu:IBleu",
+    "ibleu": "plainly.metrics.bleu_variants:IBleu",
+    "tbleu": "plainly.metrics.bleu_variants:TBleu",
+    "fkbleu": "plainly.metrics.bleu_variants:FkBleu",
     "chrf": "plainly.metrics.chrf:Chrf",
 }
 ENTRY_POINT_GROUP = "plainly.metrics"

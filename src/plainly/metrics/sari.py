@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from plainly.errors import BadInput, BadSpec
+from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
 from plainly.metric import Better, Floats, Metric, Needs
 from plainly.metrics import sari_counts as counts
@@ -74,14 +74,14 @@ VARIANTS: dict[str, Settings] = {
     "t2t": Settings(
         "sentence",
         "precision",
-        "13a",
+        "none",
         True,
         why="n-grams are present or absent, weighted by the share of references that have them; 0/0 = 1 as in hf",
     ),
     "joshua": Settings(
         "corpus",
         "precision",
-        "13a",
+        "none",
         True,
         why="keep's recall is cut to a whole number in each sentence and used again as the precision's denominator",
     ),
@@ -147,7 +147,7 @@ class Sari(Metric):
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         settings = self.settings
-        _check_references(evalset)
+        evalset.require_references("SARI")
         blocks = ngrams.prepared(
             evalset,
             tokenize=settings.tokenize if self.tokenize == "auto" else self.tokenize,
@@ -210,11 +210,3 @@ def _assemble(parts: Floats, operations: Floats | None) -> Floats:
     flat = parts.reshape(*parts.shape[:-3], -1)
     return np.asarray(100 * np.concatenate((sari, operations, flat), axis=-1))
 
-
-def _check_references(evalset: EvalSet) -> None:
-    bare = np.flatnonzero(evalset.reference_counts == 0)
-    if len(bare):
-        raise BadInput(
-            f"Item {evalset.ids[bare[0]]!r} (number {bare[0] + 1}) has no references; SARI needs at least one for each "
-            f"item. {len(bare)} of {len(evalset)} items have none: leave them out or give them references."
-        )

@@ -1,0 +1,127 @@
+"""BLEU as sacrebleu computes it, on n-gram counts that are prepared once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from plainly.errors import BadSpec
+from plainly.evalset import EvalSet
+from plainly.metric import Better, Floats, Metric, Needs
+from plainly.registry import choice
+from plainly.text import ngrams
+from plainly.text.keys import ORDER
+from plainly.text.tokenise import TOKENISERS
+
+ROW_WIDTH = 2 * ORDER + 2
+_SMOOTHING_VALUES = {"none": 0.0, "exp": 0.0, "floor": 0.0, "add-k": 1.0}
+
+
+@dataclass(frozen=True, repr=False)
+class Bleu(Metric):
+    """BLEU on 0–100, equal to sacrebleu's, with n-gram precisions, brevity penalty and lengths.
+
+    Counts n-grams shared with the references. ``variant=multi-bleu`` is Moses' multi-bleu.perl: text split at white
+    space, no smoothing. For scores of single sentences set ``effective_order=true``, as sacrebleu's sentence BLEU does.
+    """
+
+    name: ClassVar[str] = "bleu"
+    needs: ClassVar[Needs] = frozenset({"references"})
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = (
+        "bleu",
+        *(f"precision{n}" for n in range(1, ORDER + 1)),
+        "brevity_penalty",
+        "output_length",
+        "reference_length",
+    )
+    evidence: ClassVar[str] = (
+        "BLEU is not suitable for ranking simplifications: it penalises splitting and often falls as simplicity "
+        "rises (Sulem et al. 2018); a copy of the source scores near the top."
+    )
+
+    variant: Literal["sacrebleu", "multi-bleu"] = "sacrebleu"
+    tokenize: str = "auto"
+    lowercase: bool = False
+    smooth: Literal["auto", "none", "exp", "floor", "add-k"] = "auto"
+    smooth_value: float | None = None
+    effective_order: bool = False
+    max_order: int = ORDER
+
+    def __post_init__(self) -> None:
+        choice(self.variant, ("sacrebleu", "multi-bleu"), parameter="variant")
+        choice(self.tokenize, ("auto", *TOKENISERS), parameter="tokenize")
+        choice(self.smooth, ("auto", *_SMOOTHING_VALUES), parameter="smooth")
+        if not 1 <= self.max_order <= ORDER:
+            raise BadSpec(f"max_order is between 1 and {ORDER}, not {self.max_order}.")
+
+    @property
+    def _is_multi_bleu(self) -> bool:
+        return self.variant == "multi-bleu"
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        evalset.require_references("BLEU")
+        tokenize = ("none" if self._is_multi_bleu else "13a") if self.tokenize == "auto" else self.tokenize
+        blocks = ngrams.prepared(evalset, tokenize=tokenize, lowercase=self.lowercase)
+        rows = [_rows(block, outputs[block.start : block.stop]) for block in blocks]
+        return np.concatenate(rows) if rows else np.zeros((0, ROW_WIDTH))
+
+    def score(self, totals: Floats) -> Floats:
+        correct, total = totals[..., :ORDER].copy(), totals[..., ORDER : 2 * ORDER].copy()
+        output_length, reference_length = totals[..., -2], totals[..., -1]
+        penalty = _brevity_penalty(output_length, reference_length)
+        any_match = correct[..., : self.max_order].any(axis=-1)
+        precisions, defined = self._precisions(correct, total)
+        orders = np.arange(ORDER) < self.max_order
+        used = defined & orders if self.effective_order else np.broadcast_to(orders, defined.shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(used, np.log(precisions), 0.0).sum(axis=-1) / np.maximum(used.sum(axis=-1), 1)
+            bleu = np.where(any_match, penalty * np.exp(logs), 0.0)
+        bleu = np.where(reference_length > 0, bleu, np.nan)
+        precisions = np.where(any_match[..., None] & orders, precisions, np.where(orders, 0.0, np.nan))
+        lengths = np.stack((penalty, output_length, reference_length), axis=-1)
+        return np.concatenate((bleu[..., None], precisions, lengths), axis=-1)
+
+    def _precisions(self, correct: Floats, total: Floats) -> tuple[Floats, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+        """Smoothed precisions in percent, and which orders have any n-gram (Chen and Cherry 2014, methods 1 to 3)."""
+        smooth = ("none" if self._is_multi_bleu else "exp") if self.smooth == "auto" else self.smooth
+        value = _SMOOTHING_VALUES[smooth] if self.smooth_value is None else self.smooth_value
+        if smooth == "floor" and self.smooth_value is None:
+            value = 0.1
+        if smooth == "add-k":
+            correct[..., 1:] += value
+            total[..., 1:] += value
+        defined = np.logical_and.accumulate(total > 0, axis=-1)
+        missed = defined & (correct == 0)
+        numerator = correct
+        if smooth == "exp":
+            numerator = np.where(missed, 0.5 ** np.cumsum(missed, axis=-1), correct)
+        elif smooth == "floor":
+            numerator = np.where(missed, value, correct)
+        precisions = np.divide(100.0 * numerator, total, out=np.zeros(np.shape(total)), where=defined)
+        return precisions, defined
+
+
+def _rows(block: ngrams.Block, outputs: Sequence[str]) -> Floats:
+    found = ngrams.match(block, outputs)
+    correct = found.total(np.minimum(found.count, found.take(found.block.reference_most)))
+    total = np.maximum(found.lengths[:, None] - np.arange(ORDER), 0)
+    lengths = np.stack((found.lengths, _closest(found.lengths, block.reference_lengths)), axis=1)
+    return np.concatenate((correct, total, lengths), axis=1).astype(np.float64)
+
+
+def _closest(lengths: ngrams.Ints, reference_lengths: ngrams.Ints) -> ngrams.Ints:
+    """The reference length nearest to each output's; the shorter of two equally near."""
+    distance = 2 * np.abs(reference_lengths - lengths[:, None]) + (reference_lengths > lengths[:, None])
+    distance[reference_lengths < 0] = np.iinfo(np.int64).max
+    nearest: ngrams.Ints = np.take_along_axis(reference_lengths, distance.argmin(axis=1)[:, None], axis=1)[:, 0]
+    return nearest
+
+
+def _brevity_penalty(output_length: Floats, reference_length: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        penalty = np.exp(np.minimum(1 - reference_length / output_length, 0.0))
+    return np.where(output_length > 0, penalty, np.where(reference_length > 0, 0.0, 1.0))

@@ -1,0 +1,149 @@
+"""What text simplification made of BLEU: iBLEU, T-BLEU, FK-BLEU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from plainly.errors import BadSpec
+from plainly.evalset import EvalSet
+from plainly.metric import Better, Floats, Metric, Needs
+from plainly.metrics.bleu import ROWROW_WIDTH, Bleu
+from plainly.metrics.readability import Fkgl
+from plainly.registry import choice
+from plainly.text.keys import ORDER
+from plainly.text.tokenise import TOKENISERS
+
+
+@dataclass(frozen=True, repr=False)
+class IBleu(Metric):
+    """iBLEU (Sun and Zhou 2012): alpha × BLEU against the references − (1 − alpha) × BLEU against the source.
+
+    Rewards closeness to the references and punishes copying; inherits what BLEU does to split sentences.
+    """
+
+    name: ClassVar[str] = "ibleu"
+    needs: ClassVar[Needs] = frozenset({"source", "references"})
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("ibleu", "bleu", "source_bleu")
+    evidence: ClassVar[str] = ""
+
+    alpha: float = 0.9
+    tokenize: str = "auto"
+    lowercase: bool = False
+    variant: Literal["sacrebleu", "multi-bleu"] = "sacrebleu"
+    smooth: Literal["auto", "none", "exp", "floor", "add-k"] = "auto"
+    effective_order: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.alpha <= 1:
+            raise BadSpec(f"alpha is between 0 and 1, not {self.alpha}.")
+        _ = self._bleu
+
+    @property
+    def _bleu(self) -> Bleu:
+        return Bleu(
+            variant=self.variant,
+            tokenize=self.tokenize,
+            lowercase=self.lowercase,
+            smooth=self.smooth,
+            effective_order=self.effective_order,
+        )
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        against_references = self._bleu.measure(evalset, outputs)
+        against_source = self._bleu.measure(_sources_as_references(evalset), outputs)
+        return np.concatenate((against_references, against_source), axis=1)
+
+    def score(self, totals: Floats) -> Floats:
+        bleu = self._bleu.score(totals[..., :ROW_WIDTH])[..., 0]
+        source_bleu = self._bleu.score(totals[..., ROW_WIDTH : 2 * ROW_WIDTH])[..., 0]
+        return np.stack((self.alpha * bleu - (1 - self.alpha) * source_bleu, bleu, source_bleu), axis=-1)
+
+
+@dataclass(frozen=True, repr=False)
+class TBleu(Metric):
+    """T-BLEU (Štajner et al. 2014): mean over sentences of BLEU with as many orders as have a match.
+
+    Plain sentence BLEU is 0 without a shared 4-gram; T-BLEU then uses shorter n-grams. Compared with the source by
+    default, as in the paper, where it estimates meaning preservation; ``against=references`` compares with those.
+    """
+
+    name: ClassVar[str] = "tbleu"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("tbleu",)
+    evidence: ClassVar[str] = ""
+
+    against: Literal["source", "references"] = "source"
+    tokenize: str = "13a"
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        choice(self.against, ("source", "references"), parameter="against")
+        choice(self.tokenize, TOKENISERS, parameter="tokenize")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        compared = _sources_as_references(evalset) if self.against == "source" else evalset
+        bleu = Bleu(tokenize=self.tokenize, lowercase=self.lowercase, smooth="none")
+        rows = bleu.measure(compared, outputs)
+        scores = np.zeros(len(rows))
+        for order in range(1, ORDER + 1):
+            of_order = Bleu(smooth="none", effective_order=True, max_order=order).score(rows)[:, 0]
+            scores = np.where(rows[:, order - 1] > 0, of_order, scores)
+        return np.stack((scores, np.ones(len(rows))), axis=1)
+
+    def score(self, totals: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(totals[..., :1] / totals[..., 1:])
+
+
+@dataclass(frozen=True, repr=False)
+class FkBleu(Metric):
+    """FK-BLEU (Xu et al. 2016): iBLEU × sigmoid of how much easier, by FKGL, the output is than the source.
+
+    The paper prints the difference as output − source, which rewards harder text; ``direction=printed`` computes
+    that, the default turns it round. Whatever drives FKGL (full stops at random, for one) drives this too.
+    """
+
+    name: ClassVar[str] = "fkbleu"
+    needs: ClassVar[Needs] = frozenset({"source", "references"})
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("fkbleu", "ibleu", "fkgl", "source_fkgl")
+    evidence: ClassVar[str] = "FK-BLEU contains FKGL, which full stops inserted at random improve."
+
+    alpha: float = 0.9
+    direction: Literal["easier", "printed"] = "easier"
+
+    def __post_init__(self) -> None:
+        choice(self.direction, ("easier", "printed"), parameter="direction")
+        _ = self._ibleu
+
+    @property
+    def _ibleu(self) -> IBleu:
+        return IBleu(alpha=self.alpha)
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        fkgl = Fkgl()
+        of_sources = evalset.prepare("fkbleu", lambda evalset: fkgl.measure(evalset, evalset.sources))
+        return np.concatenate((self._ibleu.measure(evalset, outputs), fkgl.measure(evalset, outputs), of_sources), axis=1)
+
+    def score(self, totals: Floats) -> Floats:
+        ibleu = self._ibleu.score(totals[..., : 2 * ROW_WIDTH])[..., 0]
+        readability = totals[..., 2 * ROW_WIDTH :]
+        middle = readability.shape[-1] // 2
+        of_output, of_source = (Fkgl().score(part)[..., 0] for part in (readability[..., :middle], readability[..., middle:]))
+        easier = of_source - of_output if self.direction == "easier" else of_output - of_source
+        return np.stack((ibleu / (1 + np.exp(-easier)), ibleu, of_output, of_source), axis=-1)
+
+
+def _sources_as_references(evalset: EvalSet) -> EvalSet:
+    return evalset.prepare(
+        "sources as references",
+        lambda evalset: EvalSet(
+            ids=evalset.ids, sources=evalset.sources, references=tuple((source,) for source in evalset.sources)
+        ),
+    )
