@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plainly.errors import BadInput
@@ -38,6 +38,7 @@ def put(folder: Path, name: str, data: bytes) -> Path:
     return path
 
 
+@settings(deadline=None)
 @given(st.lists(ANY_LINE, min_size=1), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
 def test_lines_of_any_unicode_come_back(lines: list[str], end: str, last: bool, bom: bool) -> None:
     if not bom and lines[0].startswith("\ufeff"):
@@ -48,8 +49,10 @@ def test_lines_of_any_unicode_come_back(lines: list[str], end: str, last: bool, 
     assert split_lines(decode(text.encode("utf-8-sig" if bom else "utf-8"), "x")) == lines
 
 
+@settings(deadline=None)
 @given(st.lists(ANY_LINE, min_size=1), st.sampled_from(["utf-16", "utf-32"]))
 def test_marked_utf16_and_utf32_are_read(lines: list[str], encoding: str) -> None:
+    lines = ["first", *lines]  # UTF-16 text that begins with NUL has the same first bytes as UTF-32
     assert split_lines(decode("".join(f"{line}\n" for line in lines).encode(encoding), "x")) == lines
 
 
@@ -86,6 +89,16 @@ def test_compressed_files_are_unpacked(tmp_path: Path, pack: object) -> None:
     suffix = {gzip.compress: ".gz", lzma.compress: ".xz", bz2.compress: ".bz2"}[pack]  # type: ignore[index]
     packed = pack("\n".join(TEXTS).encode())  # type: ignore[operator]
     assert read_lines(put(tmp_path, f"a.txt{suffix}", packed)) == TEXTS
+
+
+@pytest.mark.mirror
+def test_published_sentence_pairs_hold_separators(mirror: Path) -> None:
+    # OneStopEnglish gives three lines a pair: two sentences and a row of stars. str.splitlines finds more lines.
+    (path,) = mirror.rglob("ELE-INT.txt")
+    lines = read_lines(path)
+    assert len(lines) == 5022
+    assert set(lines[2::3]) == {"*******"}
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 5025
 
 
 def test_text_in_many_scripts_and_long_lines(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import io
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from plainly.errors import BadInput
@@ -38,20 +38,21 @@ def parse_tsv(text: str, path: str) -> Delimited:
     quotation mark of its own. The fields themselves tell which it is.
     """
     rows = [line.split("\t") for line in split_lines(text)]
-    if _quotes_mean_something(rows):
+    opening = [field for row in rows for field in row if field.startswith('"')]
+    if opening and _quotes_mean_something(rows[0], opening):
         return _collect(_quoted(text, "\t", path), path)
+    if opening and any(len(row) != len(rows[0]) for row in rows if row != [""]):
+        # A quoted field that holds a tab or a newline comes in pieces, and then rows do not fit the first.
+        with suppress(BadInput):
+            return _collect(_quoted(text, "\t", path), path)
     return _collect(((number, row if row != [""] else []) for number, row in enumerate(rows, 1)), path)
 
 
-def _quotes_mean_something(rows: Sequence[Sequence[str]]) -> bool:
-    opening = [field for row in rows for field in row if field.startswith('"')]
-    if not opening:
-        return False
-    if not all(_WELL_QUOTED.fullmatch(field) for field in opening):
-        # A quoted field that holds a tab or a newline comes in pieces; then the rows do not fit the first.
-        return any(len(row) != len(rows[0]) for row in rows if row != [""])
-    # Writers quote either every text, the names included, or only what needs it: here, what holds a quotation mark.
-    return all(name.startswith('"') for name in rows[0]) or all('""' in field[1:-1] for field in opening)
+def _quotes_mean_something(header: Sequence[str], opening: Sequence[str]) -> bool:
+    """Writers quote either every text, the names included, or only what needs it: what holds a quotation mark."""
+    if all(_WELL_QUOTED.fullmatch(name) for name in header):
+        return True
+    return all(_WELL_QUOTED.fullmatch(field) and ('""' in field[1:-1] or "\r" in field) for field in opening)
 
 
 def _quoted(text: str, delimiter: str, path: str) -> Iterator[tuple[int, list[str]]]:
@@ -100,7 +101,11 @@ def _names(header: Sequence[str], path: str) -> list[str]:
     names = [name.strip() or f"column {at}" for at, name in enumerate(header, 1)]
     for at, name in enumerate(names):
         if name in names[:at]:
-            raise BadInput(f"{path}:1: two columns are called {name!r}. Rename one.")
+            shown = name if len(name) <= 30 else f"{name[:30]}…"
+            raise BadInput(
+                f"{path}:1: two columns are called {shown!r}. Rename one; if the first line is data already, write a "
+                "line above it that names the columns."
+            )
     return names
 
 
