@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 import plainly
-from plainly import metric as metrics_protocol
-from plainly import registry
+from plainly import protocol
+from plainly import registry, tables
 from plainly.errors import BadInput, did_you_mean
 from plainly.evalset import EvalSet
-from plainly.metric import Floats, Metric
+from plainly.protocol import Floats, Metric
 from plainly.stats.estimate import Estimate
 from plainly.stats.resample import Method, Resampler, interval
+from plainly.tables import Grid
 
 if TYPE_CHECKING:
     import pandas
@@ -167,15 +169,29 @@ class Evaluation(Mapping[str, SystemScores]):
             raise _missing("to_polars", "polars") from None
         return polars.DataFrame(self.records())
 
-    def __repr__(self) -> str:
-        from plainly.tables import plain, score_table
+    def table(self) -> Grid:
+        """Systems down, metrics across, with intervals where there are any."""
+        shown = {spec: _shown(next(iter(self.systems.values()))[spec].metric) for spec in self.specs}
+        header = ["system"]
+        for spec, names in shown.items():
+            header += [spec if position == 0 else name for position, name in enumerate(names)]
+        rows = []
+        for system, of_system in self.systems.items():
+            cells = [system or "outputs"]
+            for spec, names in shown.items():
+                scores = of_system[spec]
+                cells += [
+                    _cell(scores.corpus[name], scores.intervals.get(name) if position == 0 else None)
+                    for position, name in enumerate(names)
+                ]
+            rows.append(tuple(cells))
+        return Grid(tuple(header), tuple(rows))
 
-        return plain(score_table(self))
+    def __repr__(self) -> str:
+        return tables.plain(self.table())
 
     def _repr_html_(self) -> str:
-        from plainly.tables import html, score_table
-
-        return html(score_table(self))
+        return tables.html(self.table())
 
 
 def evaluate(
@@ -209,7 +225,7 @@ def evaluate(
 
 def signature(metric: Metric, evalset: EvalSet) -> str:
     """How a number was made: the full spec, reference count, data hash and version."""
-    parts = [metrics_protocol.spec(metric, full=True)]
+    parts = [protocol.spec(metric, full=True)]
     if "references" in metric.needs:
         counts = evalset.reference_counts
         fewest, most = int(counts.min(initial=0)), int(counts.max(initial=0))
@@ -244,6 +260,19 @@ def _with_intervals(
         named = dict(zip(found.metric.outputs, estimates, strict=True))
         estimated[spec] = Scores(found.metric, found.system, found.ids, found.rows, found.signature, named)
     return estimated
+
+
+def _shown(metric: Metric) -> tuple[str, ...]:
+    """The outputs that a table has room for; the rest is in --json, --csv and .parts."""
+    return tuple(getattr(metric, "shown", metric.outputs[:1]))
+
+
+def _cell(value: float, estimate: Estimate | None) -> str:
+    if math.isnan(value):
+        return "undefined"
+    if estimate is None or math.isnan(estimate.low):
+        return f"{value:.2f}"
+    return f"{value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
 def _version(package: str) -> str:

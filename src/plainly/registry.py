@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from plainly.errors import BadSpec, UnknownName, did_you_mean
-from plainly.metric import Metric
+from plainly.protocol import Metric
 
 # Adding a metric: one file, one line here, one row in the parity table (tests/test_parity.py).
 METRICS: dict[str, str] = {

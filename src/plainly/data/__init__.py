@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from plainly.data.card import KINDS, Card, File, Kind, card, cards, names, output_cards
-from plainly.data.fetch import Progress, cache_directory, read, read_files
+from plainly.data.fetch import Progress, cache_directory, read, read_files, whereabouts
 from plainly.data.readers import EVALSETS, TABLES, Table, read_lines
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
@@ -32,6 +32,7 @@ __all__ = [
     "paths",
     "systems",
     "table",
+    "whereabouts",
 ]
 
 _DEMO = Path(__file__).parent / "demo" / "demo.jsonl"

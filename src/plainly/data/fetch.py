@@ -69,6 +69,17 @@ def read_files(
     return tuple(found for file in files if (found := here[file]) is not None)
 
 
+def whereabouts(file: File) -> Path | None:
+    """Where the file lies, if it does and has the right size; its content is checked only when it is read."""
+    mirror = _mirror()
+    for directory in (mirror, cache_directory()):
+        if isinstance(directory, Path):
+            path = directory / file.place
+            if path.is_file() and path.stat().st_size == file.size:
+                return path
+    return None
+
+
 def _at_hand(card: Card, file: File, *, repair: bool) -> Local | None:
     """The file out of a mirror directory or the cache, or None when it is in neither."""
     mirror = _mirror()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
 import glob
-import gzip
-import lzma
+import importlib
 import os
 import re
 import sys
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,7 +16,7 @@ PathLike = str | os.PathLike[str]
 STDIN = "-"
 COMPRESSED = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}
 _MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
-_UNPACK = {".gz": gzip.decompress, ".xz": lzma.decompress, ".bz2": bz2.decompress}
+_MODULE = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # imported when met: most files are not compressed
 # Neither text nor a table, but what people have on disk: an error about bytes would not help them.
 _NOT_TEXT = {
     b"PK\x03\x04": "a zip archive or an Office document; unpack it, or save the sheet as CSV",
@@ -162,8 +159,9 @@ def _unpack(data: bytes, path: PathLike) -> bytes:
     if not packed or not data:
         return data
     try:
-        return _UNPACK[packed](data)
-    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
+        unpacked: bytes = importlib.import_module(_MODULE[packed]).decompress(data)
+        return unpacked
+    except Exception as error:  # each library has its own for data that is damaged
         raise BadInput(
             f"{label(path)} is damaged or cut off: its {COMPRESSED[packed]} data does not unpack ({error}). "
             "Copy or download it again."

@@ -10,7 +10,7 @@ import numpy as np
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
-from plainly.metric import Better, Floats, Metric, Needs
+from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 from plainly.text import ngrams
 from plainly.text.keys import ORDER

@@ -10,7 +10,7 @@ import numpy as np
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
-from plainly.metric import Better, Floats, Metric, Needs
+from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.metrics.bleu import ROWROW_WIDTH, Bleu
 from plainly.metrics.readability import Fkgl
 from plainly.registry import choice

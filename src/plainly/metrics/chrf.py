@@ -12,7 +12,7 @@ import numpy as np
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
-from plainly.metric import Better, Floats, Metric, Needs
+from plainly.protocol import Better, Floats, Metric, Needs
 
 _PUNCTUATION = frozenset(string.punctuation)
 

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from plainly.evalset import EvalSet
-from plainly.metric import Better, Floats, Metric, Needs
+from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 from plainly.text import counts
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
-from plainly.metric import Better, Floats, Metric, Needs
+from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.metrics import sari_counts as counts
 from plainly.registry import choice
 from plainly.text import ngrams
@@ -116,6 +116,7 @@ class Sari(Metric):
     needs: ClassVar[Needs] = frozenset({"source", "references"})
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("sari", *OPERATIONS, *_PARTS)
+    shown: ClassVar[tuple[str, ...]] = ("sari", *OPERATIONS)
     evidence: ClassVar[str] = ""
 
     variant: Variant = "easse"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plainly.evalset import EvalSet
-from plainly.metric import Floats
+from plainly.protocol import Floats
 from plainly.text import sentences
 from plainly.text.keys import ORDER, Ints
 from plainly.text.ngrams import Block, Match
