@@ -1,0 +1,92 @@
+"""What is known about each white-space chunk, worked out once: a text becomes a gather and a sum.
+
+Words, syllables, letters and sentence ends are decided chunk by chunk, so whatever a metric counts is a row of small
+integers per distinct chunk. Reading a text is then one dictionary look-up per chunk, and the sums are NumPy's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+# A memo starts afresh when it has seen this many distinct chunks, and texts are read in blocks of this many, so that
+# memory is bounded on streams of any length.
+MEMO_LIMIT = 1_000_000
+BLOCK = 5_000
+
+
+@dataclass(frozen=True)
+class Chunked:
+    """Texts as chunks: the chunks of text i are ``facts[offsets[i]:offsets[i + 1]]``, one row of facts each."""
+
+    facts: Ints
+    offsets: Ints
+
+    @property
+    def texts(self) -> Ints:
+        """Which text each chunk belongs to."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def sums(self, columns: slice) -> Ints:
+        """The facts in these columns, summed over the chunks of each text; a text without chunks gives zeros."""
+        width = len(range(*columns.indices(self.facts.shape[1])))
+        running = np.zeros((len(self.facts) + 1, width), dtype=np.int64)
+        np.cumsum(self.facts[:, columns], axis=0, out=running[1:])
+        return running[self.offsets[1:]] - running[self.offsets[:-1]]
+
+
+class ChunkMemo:
+    """From texts to facts about their chunks. ``describe`` is called once per distinct chunk and gives its row."""
+
+    def __init__(
+        self, describe: Callable[[str], Sequence[int]], *, split: Callable[[str], list[str]] = str.split
+    ) -> None:
+        self._describe = describe
+        self._split = split
+        self._table = _Table(describe)
+
+    def read(self, texts: Sequence[str]) -> Chunked:
+        """The facts about every chunk of every text."""
+        table = self._table
+        if len(table) > MEMO_LIMIT:
+            table = self._table = _Table(self._describe)
+        chunked = list(map(self._split, texts))
+        offsets = np.zeros(len(chunked) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, chunked), dtype=np.int64, count=len(chunked)), out=offsets[1:])
+        ids = np.fromiter(map(table.__getitem__, chain.from_iterable(chunked)), dtype=np.int64, count=int(offsets[-1]))
+        return Chunked(facts=table.rows[ids], offsets=offsets)
+
+    def blocks(self, texts: Sequence[str]) -> Iterator[Chunked]:
+        """The same, a block of texts at a time."""
+        for start in range(0, len(texts), BLOCK):
+            yield self.read(texts[start : start + BLOCK])
+
+
+class _Table(dict[str, int]):
+    """Chunk → position of its row. A chunk that was never seen is described on the way; threads may share a table."""
+
+    def __init__(self, describe: Callable[[str], Sequence[int]]) -> None:
+        super().__init__()
+        self._describe = describe
+        self._lock = threading.Lock()
+        self.rows = np.zeros((1024, len(describe("a"))), dtype=np.int64)
+
+    def __missing__(self, chunk: str) -> int:
+        row = self._describe(chunk)
+        with self._lock:
+            known = self.get(chunk)
+            if known is not None:
+                return known
+            position = len(self)
+            if position == len(self.rows):
+                self.rows = np.concatenate((self.rows, np.zeros_like(self.rows)))
+            self.rows[position] = row
+            self[chunk] = position
+        return position

@@ -1,0 +1,166 @@
+"""What readability formulas count in a text, as additive rows: one memo per way of counting."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from plainly.errors import DataUnavailable, MissingExtra
+from plainly.text import sentences, syllables
+from plainly.text.chunks import Chunked, ChunkMemo, Ints
+from plainly.text.tokenise import tokens_13a
+from plainly.text.words import words
+
+# The columns of the rows that ``count`` gives. Letters and digits make a word's characters; a polysyllable has three
+# syllables or more; a hard word is one that Gunning's fog index calls complex.
+COLUMNS = ("sentences", "words", "syllables", "letters", "characters", "polysyllables", "hard")
+
+SYLLABLES: dict[str, Callable[[], syllables.Counter]] = {
+    "rules": lambda: syllables.count_rules,
+    "cmudict": syllables.cmudict,
+    "easse": lambda: lambda word: syllables.count_easse(word.lower()),
+}
+
+
+def count(texts: Sequence[str], *, split: str = "rules", syllable: str = "rules") -> Ints:
+    """One row a text, in the order of ``COLUMNS``. ``split`` is how sentences are found: rules or punkt."""
+    memo = _memo(syllable)
+    rows = np.zeros((len(texts), len(COLUMNS)), dtype=np.int64)
+    done = 0
+    for block in memo.blocks(texts):
+        n = len(block.offsets) - 1
+        here = slice(done, done + n)
+        rows[here, 1:] = block.sums(slice(sentences.FACTS.stop, None))
+        rows[here, 0] = sentences.count_chunked(block) if split == "rules" else punkt_counts(texts[here])
+        done += n
+    return rows
+
+
+@functools.cache
+def _memo(syllable: str) -> ChunkMemo:
+    counter = SYLLABLES[syllable]()
+
+    def describe(chunk: str) -> tuple[int, ...]:
+        found = words(chunk)
+        sizes = [counter(word) for word in found]
+        return (
+            *sentences.facts(chunk),
+            len(found),
+            sum(sizes),
+            sum(character.isalpha() for word in found for character in word),
+            sum(character.isalnum() for word in found for character in word),
+            sum(size >= 3 for size in sizes),
+            sum(size >= 3 and is_hard(word, counter) for word, size in zip(found, sizes, strict=True)),
+        )
+
+    return ChunkMemo(describe)
+
+
+def is_hard(word: str, counter: syllables.Counter) -> bool:
+    """Whether a word of three or more syllables is complex for Gunning (1952).
+
+    He leaves out proper nouns, compounds of short words, and words that reach three syllables by -es, -ed or -ing.
+    Without a tagger a capital letter stands for a proper noun, so the first word of a sentence is never complex.
+    """
+    if word[0].isupper():
+        return False
+    parts = word.split("-")
+    if len(parts) > 1:
+        return any(counter(part) >= 3 for part in parts if part)
+    for ending in ("es", "ed", "ing"):
+        if word.endswith(ending):
+            return counter(word.removesuffix(ending)) >= 3
+    return True
+
+
+_EASSE_STOPS = frozenset(".!?")
+_EASSE_CLOSERS = frozenset("\"')]}‘’“”«»")
+
+
+def count_easse(texts: Sequence[str], *, split: str = "stops") -> Ints:
+    """Sentences, tokens and syllables as EASSE counts them, one row a text: 13a, lower case, punctuation counts.
+
+    ``split`` is punkt, as in EASSE, or stops: a sentence ends at a lone full stop, question or exclamation mark of
+    the 13a text and takes one closing quotation mark or bracket with it. On 13a text this is all that Punkt can see.
+    """
+    rows = np.zeros((len(texts), 3), dtype=np.int64)
+    done = 0
+    for block in _easse_memo.blocks(texts):
+        n = len(block.offsets) - 1
+        rows[done : done + n, 1:] = block.sums(slice(0, 2))
+        rows[done : done + n, 0] = _lone_stops(block)
+        done += n
+    if split == "punkt":
+        rows[:, 0] = punkt_counts([" ".join(_tokens_easse(text)) for text in texts])
+    return rows
+
+
+def _describe_easse(chunk: str) -> tuple[int, ...]:
+    tokens = tokens_13a(chunk.lower())
+    stops = [token in _EASSE_STOPS for token in tokens]
+    closed = len(tokens) > 1 and stops[-2] and set(tokens[-1]) <= _EASSE_CLOSERS
+    closer = len(tokens) == 1 and set(tokens[0]) <= _EASSE_CLOSERS
+    return (
+        len(tokens),
+        sum(map(syllables.count_easse, tokens)),
+        sum(stops),
+        bool(stops) and (stops[-1] or closed),
+        bool(stops) and stops[-1],
+        closer,
+    )
+
+
+def _split_easse(text: str) -> list[str]:
+    # mteval-v13a joins words hyphenated at the end of a line.
+    return (text.replace("-\n", "") if "\n" in text else text).split()
+
+
+_easse_memo = ChunkMemo(_describe_easse, split=_split_easse)
+
+
+def _tokens_easse(text: str) -> list[str]:
+    return [token for chunk in _split_easse(text) for token in tokens_13a(chunk.lower())]
+
+
+def _lone_stops(block: Chunked) -> Ints:
+    """One sentence more than there are stops, but none after a stop that ends the text, or nearly."""
+    tokens, _, stops, ends, ends_bare, closer = block.facts.T
+    text = block.texts
+    kept = tokens > 0  # a chunk may vanish: <skipped>
+    n = len(block.offsets) - 1
+    sentences_of = np.bincount(text, weights=stops, minlength=n).astype(np.int64)
+    text, ends, ends_bare, closer = text[kept], ends[kept], ends_bare[kept], closer[kept]
+    last = np.ones(len(text), dtype=bool)
+    last[:-1] = text[1:] != text[:-1]
+    follows_stop = np.zeros(len(text), dtype=bool)
+    follows_stop[1:] = (ends_bare[:-1] == 1) & (text[1:] == text[:-1])
+    finished = last & ((ends == 1) | ((closer == 1) & follows_stop))
+    sentences_of[text[last]] += 1
+    sentences_of[text[finished]] -= 1
+    return sentences_of
+
+
+def punkt_counts(texts: Sequence[str]) -> Ints:
+    """How many sentences NLTK's English Punkt model finds in each text."""
+    find = punkt()
+    return np.fromiter((len(find(text)) for text in texts), dtype=np.int64, count=len(texts))
+
+
+@functools.cache
+def punkt() -> Callable[[str], list[str]]:
+    """NLTK's Punkt with its English model, loaded once."""
+    try:
+        from nltk.tokenize.punkt import PunktTokenizer
+    except ImportError:
+        raise MissingExtra("sentences=punkt", package="nltk", extra="punkt") from None
+    try:
+        tokenizer = PunktTokenizer("english")
+    except LookupError:
+        raise DataUnavailable(
+            "sentences=punkt needs NLTK's English Punkt model, which is not installed. "
+            "Get it: python -m nltk.downloader punkt_tab"
+        ) from None
+    find: Callable[[str], list[str]] = tokenizer.tokenize
+    return find

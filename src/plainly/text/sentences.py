@@ -1,0 +1,207 @@
+"""Where sentences end, decided between neighbouring white-space chunks, so that counting a corpus is a table look-up.
+
+A chunk may end a sentence (``End``) and may begin one (``Start``); whether a boundary lies between two chunks depends
+on these two alone. A stretch without a word is no sentence: stops and quotation marks by themselves never count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import IntEnum
+
+import numpy as np
+
+from plainly.text.chunks import Chunked, ChunkMemo, Ints
+from plainly.text.words import words
+
+
+class End(IntEnum):
+    """What the end of a chunk says about a boundary after it."""
+
+    NONE = 0
+    STOP = 1  # a full stop after an ordinary word: a boundary, whatever follows
+    SOFT = 2  # "Stop!" he said; Yahoo! is; well… no: a boundary unless the text goes on in lower case
+    TITLE = 3  # Mr. Dr. e.g.: never a boundary
+    ABBREVIATION = 4  # etc. Inc. U.S. a.m. and initials: a boundary only before a usual first word
+    NUMBERED = 5  # No. Fig. p. and c.: no boundary before a number
+
+
+class Start(IntEnum):
+    """What the beginning of a chunk says about a boundary before it."""
+
+    LOWER = 0
+    UPPER = 1
+    OPENER = 2  # The, He, In: a usual first word of a sentence
+    NUMBER = 3
+    OTHER = 4  # letters without case, symbols
+
+
+_BOUNDARY = np.array(
+    [
+        # LOWER, UPPER, OPENER, NUMBER, OTHER
+        [0, 0, 0, 0, 0],  # NONE
+        [1, 1, 1, 1, 1],  # STOP
+        [0, 1, 1, 1, 1],  # SOFT
+        [0, 0, 0, 0, 0],  # TITLE
+        [0, 0, 1, 0, 0],  # ABBREVIATION
+        [1, 1, 1, 0, 1],  # NUMBERED
+    ],
+    dtype=bool,
+)
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_TITLES = _listed(
+    "mr mrs ms mx dr prof rev hon fr gen col maj capt cmdr lt sgt cpl pvt adm gov sen rep pres amb supt messrs "
+    "mme mlle st mt vs viz cf ca approx e.g i.e eg ie"
+)
+_ABBREVIATIONS = _listed(
+    "etc inc ltd co corp bros dept univ assn ave blvd rd jr sr esq al ed eds jan feb apr jun jul aug sept oct nov dec "
+    "tues thurs ft lb lbs oz kg km cm mm hr hrs mph ph.d calif conn fla ariz tenn tex okla minn wis"
+)
+_NUMBERED = _listed("no nos fig figs pp ch vol vols eq sec art No Nos Fig Figs Ch Vol Vols Sec Art b c d p")
+_OPENERS = _listed(
+    "The A An This That These Those He She It They We You I His Her Its Their Our My In On At By For From With After "
+    "Before During When While Where Although Because If As Since Until However Some Many Most Several Other Another "
+    "One Two Both Each All There Here What Who How Why But And Or So Then Also Today Now"
+)
+_CLOSERS = "\"'”’)]}»›」』）】》"
+_OPENING = "\"'“‘([{«‹「『（【《¿¡"
+_WIDE = "。！？｡．"  # Chinese and Japanese stops: no space follows them
+_STOPS = ".!?…؟۔।॥" + _WIDE
+_CLOSER = f"[{re.escape(_CLOSERS)}]"
+_END = re.compile(rf"(?P<word>.*?)(?P<stops>[{_STOPS}]+)(?P<closers>{_CLOSER}*)$", re.DOTALL)
+_INSIDE = re.compile(
+    rf"[{_WIDE}]+{_CLOSER}*(?=[^{_STOPS}{re.escape(_CLOSERS)}])"
+    r"|(?<=[^\W\d_][^\W\d_])[.!?]+(?=[A-Z][a-z])"  # a missing space: "the end.Next"
+)
+_ADDRESS = re.compile(r"://|^www\.|@")
+
+
+def end_of(chunk: str) -> End:
+    """What the end of this chunk says about a boundary after it."""
+    match = _END.match(chunk)
+    if match is None:
+        return End.NONE
+    word, stops, closers = match.groups()
+    if stops == ".":
+        word = word.lstrip(_OPENING)
+        folded = word.casefold()
+        if folded in _TITLES:
+            return End.TITLE
+        if word in _NUMBERED:
+            return End.NUMBERED
+        if folded in _ABBREVIATIONS or _is_initials(word):
+            return End.ABBREVIATION
+    goes_on = closers or (word and stops != "." and not set(stops) - set(".!?…")) or stops in ("...", "…")
+    return End.SOFT if goes_on else End.STOP
+
+
+def _is_initials(word: str) -> bool:
+    """J, U.S, a.m, J.R.R: single letters between stops. A lone lower-case letter is no initial."""
+    letters = word.split(".")
+    return all(len(part) == 1 and part.isalpha() for part in letters) and (len(letters) > 1 or word.isupper())
+
+
+def start_of(chunk: str) -> Start:
+    """What the beginning of this chunk says about a boundary before it."""
+    bare = chunk.lstrip(_OPENING)
+    first = bare[:1]
+    if first.isdigit():
+        return Start.NUMBER
+    if first.islower():
+        return Start.LOWER
+    if first.isupper():
+        word = re.split("['’]", bare, maxsplit=1)[0].rstrip(_CLOSERS + _STOPS + ",;:")
+        return Start.OPENER if word in _OPENERS else Start.UPPER
+    return Start.OTHER
+
+
+def cuts_inside(chunk: str) -> list[int]:
+    """Positions inside the chunk where a sentence ends: after wide stops, and where a space is missing."""
+    if chunk.isalpha() or _ADDRESS.search(chunk):
+        return []
+    return [match.end() for match in _INSIDE.finditer(chunk)]
+
+
+def split(text: str) -> list[str]:
+    """The sentences of a text, without the white space between them.
+
+    >>> split('Dr. Smith paid $3.50 to J. Doe. "Really?" she asked. He nodded...')
+    ['Dr. Smith paid $3.50 to J. Doe.', '"Really?" she asked.', 'He nodded...']
+    """
+    cuts: list[int] = []
+    before = End.NONE
+    for match in re.finditer(r"\S+", text):
+        chunk = match[0]
+        if _BOUNDARY[before, start_of(chunk)]:
+            cuts.append(match.start())
+        cuts.extend(match.start() + cut for cut in cuts_inside(chunk))
+        before = end_of(chunk)
+    ends: list[int] = []
+    begin = 0
+    for end in [*cuts, len(text)]:
+        if words(text[begin:end]):
+            ends.append(end)
+        elif ends:
+            ends[-1] = end
+        else:
+            continue
+        begin = end
+    return [text[a:b].strip() for a, b in zip([0, *ends], ends, strict=False)]
+
+
+def count(text: str) -> int:
+    """How many sentences a text has: ``len(split(text))``."""
+    return len(split(text))
+
+
+# What counting needs to know of a chunk: how it may end and begin a sentence; whether sentences end inside it and, if
+# so, whether its first and last piece have words and how many of the pieces between them have.
+FACTS = slice(0, 6)
+
+
+def facts(chunk: str) -> tuple[int, int, int, int, int, int]:
+    """The row that ``count_chunked`` reads."""
+    cuts = cuts_inside(chunk)
+    pieces = [chunk[a:b] for a, b in zip([0, *cuts], [*cuts, len(chunk)], strict=True)]
+    worded = [bool(words(piece)) for piece in pieces]
+    return end_of(chunk), start_of(chunk), bool(cuts), worded[0], worded[-1], sum(worded[1:-1])
+
+
+def count_chunked(chunked: Chunked) -> Ints:
+    """How many sentences each text has: what ``count`` says of it, for chunks whose first facts are these."""
+    n = len(chunked.offsets) - 1
+    end, start, cut, first, last, between = chunked.facts[:, FACTS].T
+    text = chunked.texts
+    begins = np.ones(len(text), dtype=bool)
+    begins[1:] = _BOUNDARY[end[:-1], start[1:]] | (text[1:] != text[:-1])
+    if cut.any():
+        # A chunk in which a sentence ends is two pieces, the second of which begins a sentence.
+        pieces = np.repeat(np.arange(len(text)), 1 + cut)
+        second = np.zeros(len(pieces), dtype=bool)
+        second[1:] = pieces[1:] == pieces[:-1]
+        worded = np.where(second, last[pieces], first[pieces]).astype(bool)
+        begins, text = begins[pieces] | second, text[pieces]
+        extra = np.bincount(chunked.texts, weights=between, minlength=n).astype(np.int64)
+    else:
+        worded = first.astype(bool)
+        extra = np.zeros(n, dtype=np.int64)
+    # A sentence counts at its first word: where the stretch differs from that of the word before.
+    stretch, of = np.cumsum(begins)[worded], text[worded]
+    fresh = np.ones(len(stretch), dtype=bool)
+    fresh[1:] = stretch[1:] != stretch[:-1]
+    return np.bincount(of[fresh], minlength=n).astype(np.int64) + extra
+
+
+_memo = ChunkMemo(facts)
+
+
+def counts(texts: Sequence[str]) -> Ints:
+    """How many sentences each text has."""
+    blocks = [count_chunked(block) for block in _memo.blocks(texts)]
+    return np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.int64)

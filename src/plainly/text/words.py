@@ -1,0 +1,45 @@
+"""Words as readers see them: no punctuation, contractions and hyphenated words whole, numbers whole.
+
+Flesch (1948) counts contractions, hyphenated words, abbreviations and figures as one word each; so does this.
+Scripts written without spaces (Chinese, Japanese) have a word per character, for want of a segmenter.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+_CHARACTER = rf"[^\W_{_UNSPACED}]"
+_JOIN = (
+    r"['’ʼ&@\-‐‑\u200c\u200d]"  # don't, well-known, R&B, an e-mail address; joiners of Persian and Indic scripts
+    r"|(?<=\d)[.,:](?=\d)"  # 1,000.5 and 10:30
+    r"|\.(?![A-Z][a-z])(?!$)"  # e.g. and example.com, but not a missing space: "end.Next"
+)
+_WORD = re.compile(rf"[{_UNSPACED}]|{_CHARACTER}+(?:(?:{_JOIN}){_CHARACTER}+)*")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, as written.
+
+    >>> words("Don't panic: it's a well-known, 1,000-page book (e.g. in the U.S.)...")
+    ["Don't", 'panic', "it's", 'a', 'well-known', '1,000-page', 'book', 'e.g', 'in', 'the', 'U.S']
+    """
+    if text.isalpha() and text.isascii():
+        return [text]
+    return [text[start:end] for start, end in spans(text)]
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where the words of a text begin and end."""
+    return [match.span() for match in _WORD.finditer(text if text.isascii() else _bare(text))]
+
+
+def _bare(text: str) -> str:
+    # Combining marks (accents written apart, Indic vowel signs, Arabic points) are not word characters to ``re``; a
+    # letter stands in for each one that follows a letter, so that positions stay as they are.
+    characters: list[str] = []
+    for character in text:
+        mark = unicodedata.category(character).startswith("M") and characters and characters[-1].isalnum()
+        characters.append("a" if mark else character)
+    return "".join(characters)
