@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +21,13 @@ import pytest
 
 pytest.importorskip("starlette")
 pytest.importorskip("sqlalchemy")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # Newer versions would like another HTTP client, older ones know only this.
+    from starlette.testclient import TestClient
 
 from plainly.studio import create as creation
 from plainly.studio import people
+from plainly.studio.app import build
 from plainly.studio.context import Studio
 from plainly.studio.people import Secret
 from plainly.studio.project import Project, parse_project
@@ -258,6 +263,16 @@ class Rater:
     def answer(self, item: Mapping[str, Any], payload: Any, **more: Any) -> httpx.Response:
         body = {"assignment": item["assignment"], "revision": item["revision"], "key": uuid.uuid4().hex}
         return self.post("/api/answer", {**body, "payload": payload, **more})
+
+
+def local_client(place: Place) -> Any:
+    """The application without a network."""
+    return TestClient(build(place.studio()), base_url="http://localhost", follow_redirects=False)
+
+
+def rater(place: Place, **more: Any) -> Rater:
+    """A rater of the application without a network."""
+    return Rater("http://localhost", place.link(), client=local_client(place), **more)
 
 
 def _hidden(page: str, name: str) -> str:
