@@ -13,6 +13,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, exists, func, insert, select, update
@@ -47,16 +48,16 @@ def claim(
         .order_by(assignment.c.id)
     ).all()
     counts = _done(connection, rater_id)
+    kinds = set(connection.execute(select(item.c.kind).where(item.c.kind != "main").distinct()).scalars())
     state = "working"
     fresh: list[int] = []
-    for _ in range(max(0, want - len([row for row in held if row.id not in have]))):
-        if len(held) + len(fresh) >= want + len(have):
+    missing = want - len([row for row in held if row.id not in have])
+    while missing > len(fresh):
+        chosen, state = _choose(connection, project, rater_id, counts, kinds, missing - len(fresh))
+        if not chosen:
             break
-        chosen, state = _choose(connection, project, rater_id, counts, now)
-        if chosen is None:
-            break
-        fresh.append(_lease(connection, project, rater_id, chosen, now))
-        counts[chosen.kind] += 1
+        fresh += [_lease(connection, project, rater_id, one, now) for one in chosen]
+        counts.update(one.kind for one in chosen)
     shown = [row.id for row in held if row.id not in have] + fresh
     items = tuple(present(connection, project, one) for one in shown)
     answered = connection.execute(
@@ -101,38 +102,43 @@ def _done(connection: Connection, rater_id: int) -> Counter[str]:
 
 
 def _choose(
-    connection: Connection, project: Project, rater_id: int, counts: Counter[str], now: float
-) -> tuple[Row[Any] | None, str]:
-    """The next item for a rater, or why there is none. Training comes first, then the test, then the work."""
+    connection: Connection, project: Project, rater_id: int, counts: Counter[str], kinds: set[str], most: int
+) -> tuple[list[Row[Any]], str]:
+    """The next items for a rater, or why there are none. Training comes first, then the test, then the work."""
     for kind in ("training", "qualification"):
-        found = _special(connection, rater_id, kind)
-        if found is not None:
+        if kind not in kinds:
+            continue
+        if found := _special(connection, rater_id, kind):
             return found, "working"
         if _open(connection, rater_id, kind):
-            return None, "working"  # the answers of this part decide what comes next
-    if not _qualified(connection, project, rater_id):
-        return None, "failed"
+            return [], "working"  # the answers of this part decide what comes next
+    if "qualification" in kinds and not _qualified(connection, project, rater_id):
+        return [], "failed"
     limit = project.assignment.per_rater
     if limit and counts["main"] >= limit:
-        return None, "finished"
-    if _stopped(connection, project):
-        return None, "finished"
+        return [], "finished"
+    if limit:
+        most = min(most, limit - counts["main"])
+    left = _left(connection, project)
+    if left is not None and left <= 0:
+        return [], "finished"
+    if left is not None:
+        most = min(most, left)
     every = project.quality.check_every
-    if every and counts["main"] and counts["main"] // every > counts["check"]:
-        found = _special(connection, rater_id, "check")
-        if found is not None:
+    if "check" in kinds and every:
+        if counts["main"] // every > counts["check"] and (found := _special(connection, rater_id, "check")):
             return found, "working"
-    return _main(connection, project, rater_id)
+        most = min(most, every - counts["main"] % every)
+    return _main(connection, project, rater_id, most)
 
 
 def _unseen(rater_id: int) -> Any:
     return ~exists().where(and_(assignment.c.item_id == item.c.id, assignment.c.rater_id == rater_id))
 
 
-def _special(connection: Connection, rater_id: int, kind: str) -> Row[Any] | None:
-    return connection.execute(
-        select(item).where(item.c.kind == kind, _unseen(rater_id)).order_by(item.c.place).limit(1)
-    ).first()
+def _special(connection: Connection, rater_id: int, kind: str) -> list[Row[Any]]:
+    statement = select(item).where(item.c.kind == kind, _unseen(rater_id)).order_by(item.c.place).limit(1)
+    return list(connection.execute(statement).all())
 
 
 def _open(connection: Connection, rater_id: int, kind: str) -> bool:
@@ -162,20 +168,21 @@ def pass_share(connection: Connection, project: Project, rater_id: int, kind: st
     return sum(tasks.agrees(project, json.loads(given), json.loads(right or "{}")) for given, right in rows) / len(rows)
 
 
-def _stopped(connection: Connection, project: Project) -> bool:
+def _left(connection: Connection, project: Project) -> int | None:
+    """How many items may still be handed out under the stop rules; None where there is no such limit."""
     if connection.execute(select(schema.about.c.value).where(schema.about.c.key == "stopped")).scalar():
-        return True
+        return 0
     if not project.stop.answers:
-        return False
+        return None
     given = connection.execute(
         select(func.count())
         .select_from(assignment.join(item, item.c.id == assignment.c.item_id))
         .where(assignment.c.state != "expired", item.c.kind == "main")
     ).scalar_one()
-    return given >= project.stop.answers
+    return int(project.stop.answers - given)
 
 
-def _main(connection: Connection, project: Project, rater_id: int) -> tuple[Row[Any] | None, str]:
+def _main(connection: Connection, project: Project, rater_id: int, most: int) -> tuple[list[Row[Any]], str]:
     overlap = project.assignment.overlap
     pool = connection.execute(
         select(item)
@@ -186,11 +193,10 @@ def _main(connection: Connection, project: Project, rater_id: int) -> tuple[Row[
     if not pool:
         running = connection.execute(
             select(assignment.c.id)
-            .join(item, item.c.id == assignment.c.item_id)
             .where(assignment.c.state == "leased", assignment.c.rater_id != rater_id, _unseen_by(rater_id))
             .limit(1)
         ).first()
-        return None, "waiting" if running is not None else "finished"
+        return [], "waiting" if running is not None else "finished"
     seen = connection.execute(
         select(item.c.system, item.c.name)
         .join(assignment, assignment.c.item_id == item.c.id)
@@ -199,10 +205,17 @@ def _main(connection: Connection, project: Project, rater_id: int) -> tuple[Row[
     systems = Counter(row.system for row in seen)
     names = Counter(row.name for row in seen)
     least = pool[0].taken
-    return min(
-        (row for row in pool if row.taken == least),
-        key=lambda row: (names[row.name], systems[row.system], _shuffle(project.seed, rater_id, row.id)),
-    ), "working"
+    free = {row.id: row for row in pool if row.taken == least}
+    chosen: list[Row[Any]] = []
+    while free and len(chosen) < most:
+        best = min(
+            free.values(),
+            key=lambda row: (names[row.name], systems[row.system], _shuffle(project.seed, rater_id, row.id)),
+        )
+        chosen.append(free.pop(best.id))
+        names[best.name] += 1
+        systems[best.system] += 1
+    return chosen, "working"
 
 
 def _unseen_by(rater_id: int) -> Any:
@@ -210,6 +223,7 @@ def _unseen_by(rater_id: int) -> Any:
     return ~exists().where(and_(mine.c.item_id == assignment.c.item_id, mine.c.rater_id == rater_id))
 
 
+@lru_cache(maxsize=100_000)
 def _shuffle(seed: int, rater_id: int, item_id: int) -> bytes:
     return hashlib.blake2b(f"{seed}:{rater_id}:{item_id}".encode(), digest_size=8).digest()
 

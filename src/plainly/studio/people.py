@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from plainly.errors import BadInput
 from plainly.studio import schema
@@ -28,6 +28,11 @@ from plainly.studio.store import note
 Kind = Literal["person", "crowd", "owner"]
 SESSION_SECONDS = 30 * 24 * 3600.0
 rater, invitation, session = schema.rater, schema.invitation, schema.session
+_WHO = (  # asked with every request, so it is put together once
+    select(rater, session.c.token_hash, session.c.expires_at)
+    .join(session, session.c.rater_id == rater.c.id)
+    .where(session.c.token_hash == bindparam("wanted"))
+)
 
 
 class Secret:
@@ -126,11 +131,7 @@ def who(connection: Connection, token: str | None) -> Person | None:
     """The person of a session, unless it ran out or was ended."""
     if not token:
         return None
-    row = connection.execute(
-        select(rater, session.c.token_hash, session.c.expires_at)
-        .join(session, session.c.rater_id == rater.c.id)
-        .where(session.c.token_hash == hashed(token))
-    ).first()
+    row = connection.execute(_WHO, {"wanted": hashed(token)}).first()
     if row is None or row.expires_at < time.time() or row.state == "removed":
         return None
     return Person(row.id, row.pseudonym, row.role, row.state, row.token_hash)
