@@ -164,17 +164,6 @@ def test_what_has_no_source_is_undefined_and_not_counted() -> None:
 
 
 ODD = ["", " ", "Word", "...", "😀 ok", "我喜欢苹果。你呢？", "هذا نص. وهذا آخر؟", "cafe\u0301 x", "a" * 10_000]
-    "",
-    " ",
-    "Word",
-    "...",
-    "😀 ok",
-    "我喜欢苹果。你呢？",
-    "هذا نص. وهذا آخر؟",
-    "cafe\u0301 x",
-    "a" * 10_000,
-    "w " * 5_000,
-]
 SOURCES = ["The cat sat. It slept.", "One thing and another, e.g. this.", *ODD]
 OUTPUTS = ["The cat slept.", "One thing. And another.", *ODD[3:], *ODD[:3]]
 
