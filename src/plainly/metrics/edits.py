@@ -222,7 +222,7 @@ def _chunk_13a(chunk: str) -> str:
 
 def _text_13a(text: str) -> str:
     # A chunk may vanish (<skipped>), and then leaves no space behind.
-    return " ".join(filter(None, map(_chunk_13a, counts.split_13a(text))))
+    return " ".join(filter(None, map(_chunk_13a, tokenise.unbroken([text])[0].split())))
 
 
 def _copies(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> Floats:
