@@ -94,10 +94,9 @@ def _print(described: dict[str, Any]) -> None:
         print("\nParameters")
         for parameter in described["parameters"]:
             values = f"  ({parameter['values']})" if parameter["values"] else ""
-            default = str(parameter["default"])
-            print(
-                f"  {parameter['name']}={default.lower() if isinstance(parameter['default'], bool) else default}{values}"
-            )
+            default = parameter["default"]
+            shown = str(default).lower() if isinstance(default, bool) else default
+            print(f"  {parameter['name']}={shown}{values}")
     print("\nOutputs, the first is the headline")
     print(textwrap.fill(", ".join(described["outputs"]), width=100, initial_indent="  ", subsequent_indent="  "))
     if described["name"] == "sari":

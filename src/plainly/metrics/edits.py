@@ -77,6 +77,7 @@ class Edits(Metric):
         "deleted_of_source",
         "copies",
     )
+    shown: ClassVar[tuple[str, ...]] = ("kept", "added", "deleted", "copies")
     evidence: ClassVar[str] = ""
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
@@ -145,6 +146,7 @@ class Quality(Metric):
         "additions_proportion",
         "deletions_proportion",
     )
+    shown: ClassVar[tuple[str, ...]] = outputs
     evidence: ClassVar[str] = ""
 
     def __post_init__(self) -> None:

@@ -110,7 +110,7 @@ class ChunkIndex:
 
 
 class _Table:
-    """An open-addressing hash table of pairs of keys, probed for many keys at once. Tables are not changed but replaced."""
+    """An open-addressing hash table of pairs of keys, probed for many at once; never changed, only replaced."""
 
     def __init__(
         self, first: Keys | None = None, second: Keys | None = None, ids: Ints | None = None, *, bits: int = 12

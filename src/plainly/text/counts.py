@@ -9,7 +9,8 @@ import numpy as np
 
 from plainly.errors import DataUnavailable, MissingExtra
 from plainly.text import sentences, syllables
-from plainly.text.chunks import Chunked, ChunkMemo, Ints
+from plainly.text.chunkindex import Ints
+from plainly.text.chunks import Chunked, ChunkMemo
 from plainly.text.tokenise import tokens_13a, unbroken
 from plainly.text.words import words
 

@@ -142,7 +142,7 @@ def vocabulary(tokenize: str, *, lowercase: bool, blank_token: bool = False) -> 
 
 
 def unbroken(texts: Sequence[str]) -> Sequence[str]:
-    """Texts as 13a chunks them: mteval-v13a joins words hyphenated at a line's end, the one rule that sees white space."""
+    """Texts as 13a chunks them: it joins words hyphenated at a line's end, its one rule that sees white space."""
     if not any("\n" in text for text in texts):
         return texts
     return [text.rstrip().replace("-\n", "") if "\n" in text else text for text in texts]
