@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import plainly
-from plainly import protocol
-from plainly import registry, tables
+from plainly import protocol, registry, tables
 from plainly.errors import BadInput, did_you_mean
 from plainly.evalset import EvalSet
 from plainly.protocol import Floats, Metric
@@ -209,7 +208,9 @@ def evaluate(
     chosen = _checked_metrics(metrics, evalset)
     for system, texts in outputs.items():
         if len(texts) != len(evalset):
-            raise BadInput(f"System {system!r} has {len(texts)} outputs for {len(evalset)} items; give one for each item.")
+            raise BadInput(
+                f"System {system!r} has {len(texts)} outputs for {len(evalset)} items; give one for each item."
+            )
     systems = {}
     resampler = Resampler(n=len(evalset), resamples=resamples, seed=seed, groups=evalset.groups)
     for system, texts in outputs.items():

@@ -18,7 +18,7 @@ Better = Literal["higher", "lower", "neither"]
 
 @runtime_checkable
 class Metric(Protocol):
-    """A metric as a value. Implementations are frozen dataclasses (with ``repr=False``); their fields are the parameters.
+    """A metric as a value: a frozen dataclass (with ``repr=False``) whose fields are its parameters.
 
     ``measure`` gives one row of numbers per item; rows of any items may be added up. ``score`` is a formula over
     summed rows, vectorised over leading axes, so that corpus scores, segment scores and bootstrap draws are one call.

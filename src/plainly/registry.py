@@ -21,6 +21,7 @@ METRICS: dict[str, str] = {
     "tbleu": "plainly.metrics.bleu_variants:TBleu",
     "fkbleu": "plainly.metrics.bleu_variants:FkBleu",
     "chrf": "plainly.metrics.chrf:Chrf",
+    "fkgl": "plainly.metrics.readability:Fkgl",
 }
 ENTRY_POINT_GROUP = "plainly.metrics"
 
@@ -94,7 +95,9 @@ def choice(value: str, allowed: Iterable[str], *, parameter: str) -> None:
     """Raise unless ``value`` is one of the allowed; for use in a metric's ``__post_init__``."""
     allowed = tuple(allowed)
     if value not in allowed:
-        raise BadSpec(f"{parameter}={value!r} is not known.{did_you_mean(value, allowed)} It may be: {', '.join(allowed)}")
+        raise BadSpec(
+            f"{parameter}={value!r} is not known.{did_you_mean(value, allowed)} It may be: {', '.join(allowed)}"
+        )
 
 
 def _value(text: str, hint: Any, *, where: str) -> Any:

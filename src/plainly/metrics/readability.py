@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from plainly.evalset import EvalSet
+from plainly.metrics.means import ratio
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 from plainly.text import counts
@@ -88,7 +89,10 @@ class Flesch(Metric):
     needs: ClassVar[Needs] = frozenset()
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("flesch", "words_per_sentence", "syllables_per_word")
-    evidence: ClassVar[str] = Fkgl.evidence.replace("FKGL", "Flesch reading ease").replace("as low", "as high")
+    evidence: ClassVar[str] = (
+        "Flesch reading ease only sees word and sentence length: full stops inserted at random raise it as far as one "
+        "likes (Tanprasert & Kauchak 2021, on FKGL). Do not rank systems by it."
+    )
 
     def __post_init__(self) -> None:
         _check(self.sentences, self.syllables)
@@ -218,12 +222,6 @@ def _count(sentences: str, syllables: str, outputs: Sequence[str]) -> Floats:
     split = "rules" if sentences == "default" else sentences
     syllable = "rules" if syllables == "default" else syllables
     return counts.count(outputs, split=split, syllable=syllable).astype(np.float64)
-
-
-def ratio(part: Floats, whole: Floats) -> Floats:
-    """Part by whole; undefined (NaN) where the whole is nothing."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(whole == 0, np.nan, np.divide(part, whole))
 
 
 def _check(sentences: str, syllables: str = "default") -> None:

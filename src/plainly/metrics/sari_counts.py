@@ -1,4 +1,4 @@
-"""What SARI's variants count. S, C, R: occurrences of an n-gram in source, output (candidate), references; k: references.
+"""What SARI's variants count. S, C, R: occurrences of an n-gram in source, output, references; k: their number.
 
 Everything here is (items, operation, order, …) arrays, operations in the order add, keep, delete. Deletions need no
 look at n-grams that the output lacks: what is not kept is deleted, so sums over the source, made once, do.
@@ -83,7 +83,7 @@ def easse_counts(found: Match, side: ReferenceSide) -> Floats:
 
 
 def joshua_counts(found: Match, side: ReferenceSide) -> Floats:
-    """As ``easse_counts``, but keep carries Joshua's three statistics, two of them cut to whole numbers per sentence."""
+    """As ``easse_counts``, but keep carries Joshua's statistics, the second cut to a whole number per sentence."""
     counts = easse_counts(found, side)
     kept, good, all_kept = _keep(found, side)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -253,12 +253,15 @@ def _parts(precision: Floats, recall: Floats, *, precision_only: bool) -> Floats
 
 
 def _ratio(numerator: Floats, denominator: Floats, undefined: float) -> Floats:
-    return np.divide(numerator, denominator, out=np.full(np.shape(numerator), undefined), where=denominator > 0)
+    start = np.full(np.shape(numerator), undefined)
+    ratio: Floats = np.divide(numerator, denominator, out=start, where=denominator > 0)
+    return ratio
 
 
 def _f1(precision: Floats, recall: Floats) -> Floats:
     both = precision + recall
-    return np.divide(2 * precision * recall, both, out=np.zeros(np.shape(both)), where=both > 0)
+    scores: Floats = np.divide(2 * precision * recall, both, out=np.zeros(np.shape(both)), where=both > 0)
+    return scores
 
 
 def _grams(words: Sequence[str], length: int) -> list[tuple[str, ...]]:

@@ -112,16 +112,16 @@ def _describe_easse(chunk: str) -> tuple[int, ...]:
     )
 
 
-def _split_easse(text: str) -> list[str]:
-    # mteval-v13a joins words hyphenated at the end of a line.
+def split_13a(text: str) -> list[str]:
+    """The chunks that 13a sees; it joins words that are hyphenated at the end of a line."""
     return (text.replace("-\n", "") if "\n" in text else text).split()
 
 
-_easse_memo = ChunkMemo(_describe_easse, split=_split_easse)
+_easse_memo = ChunkMemo(_describe_easse, split=split_13a)
 
 
 def _tokens_easse(text: str) -> list[str]:
-    return [token for chunk in _split_easse(text) for token in tokens_13a(chunk.lower())]
+    return [token for chunk in split_13a(text) for token in tokens_13a(chunk.lower())]
 
 
 def _lone_stops(block: Chunked) -> Ints:

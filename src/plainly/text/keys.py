@@ -28,7 +28,7 @@ class Layout:
 
     @classmethod
     def fitting(cls, *, items: int, most_words: int, references: int) -> Layout | None:
-        """A layout with exact keys for this many items, distinct words in one item, and references; None if none fits."""
+        """A layout with exact keys for so many items, distinct words in an item, and references; None if none fits."""
         layout = cls(
             items=items,
             bits=max(most_words.bit_length(), _FEWEST_BITS),
@@ -60,7 +60,7 @@ class Layout:
         for word in words:
             state = np.where(word != 0, _mixed(state ^ word), state)
         keys = (order << np.uint64(self.hash_bits)) | (state >> np.uint64(64 - self.hash_bits))
-        return keys if self.items == 1 else keys | _shifted(item, self.hash_bits + 2)
+        return keys if self.items == 1 else np.asarray(keys | _shifted(item, self.hash_bits + 2))
 
     def unpack(self, keys: Keys) -> list[Keys]:
         """The four local ids of exact keys."""

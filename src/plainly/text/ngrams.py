@@ -138,7 +138,8 @@ def match(block: Block, outputs: Sequence[str]) -> Match:
 
 def _add_up(cell: Ints, values: Numbers, items: int) -> Floats:
     # Sums are exact where the values are integers, since they stay far below 2**53.
-    return np.bincount(cell, weights=values, minlength=items * ORDER).reshape(items, ORDER)
+    summed: Floats = np.bincount(cell, weights=values, minlength=items * ORDER).astype(np.float64, copy=False)
+    return summed.reshape(items, ORDER)
 
 
 def _prepare(evalset: EvalSet, start: int, stop: int, words: Vocabulary, raw_source: bool) -> Iterator[Block]:
