@@ -233,5 +233,5 @@ def test_unknown_settings_are_refused() -> None:
     with pytest.raises(BadSpec, match="It may be"):
         Splits(sentences="punk")  # type: ignore[arg-type]
     with pytest.raises(BadSpec, match="It may be"):
-        Quality(sentences="rules")  # type: ignore[arg-type]
+        Quality(sentences="stops")  # type: ignore[arg-type]
     assert repr(Quality(lowercase=True)) == "quality(lowercase=true)"

@@ -215,9 +215,9 @@ def test_a_memo_that_is_full_starts_afresh(monkeypatch: pytest.MonkeyPatch) -> N
     [
         {"variant": "eases"},
         {"sentences": "stops"},
-        {"variant": "easse", "sentences": "rules"},
-        {"variant": "easse", "syllables": "cmudict"},
         {"syllables": "guess"},
+        {"variant": "easse", "sentences": "stops"},
+        {"variant": "easse", "syllables": "cmudict"},
     ],
 )
 def test_unknown_settings_are_refused(parameters: dict[str, str]) -> None:

@@ -132,7 +132,7 @@ class Quality(Metric):
     """
 
     lowercase: bool = False
-    sentences: Literal["stops", "punkt"] = "stops"
+    sentences: Literal["rules", "punkt"] = "rules"
 
     name: ClassVar[str] = "quality"
     needs: ClassVar[Needs] = frozenset({"source"})
@@ -148,7 +148,7 @@ class Quality(Metric):
     evidence: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        choice(self.sentences, ("stops", "punkt"), parameter="sentences")
+        choice(self.sentences, ("rules", "punkt"), parameter="sentences")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         sources, split_sources = evalset.prepare(

@@ -20,7 +20,6 @@ COLUMNS = ("sentences", "words", "syllables", "letters", "characters", "polysyll
 SYLLABLES: dict[str, Callable[[], syllables.Counter]] = {
     "rules": lambda: syllables.count_rules,
     "cmudict": syllables.cmudict,
-    "easse": lambda: lambda word: syllables.count_easse(word.lower()),
 }
 
 
@@ -79,10 +78,10 @@ _EASSE_STOPS = frozenset(".!?")
 _EASSE_CLOSERS = frozenset("\"')]}‘’“”«»")
 
 
-def count_easse(texts: Sequence[str], *, split: str = "stops") -> Ints:
+def count_easse(texts: Sequence[str], *, split: str = "rules") -> Ints:
     """Sentences, tokens and syllables as EASSE counts them, one row a text: 13a, lower case, punctuation counts.
 
-    ``split`` is punkt, as in EASSE, or stops: a sentence ends at a lone full stop, question or exclamation mark of
+    ``split`` is punkt, as in EASSE, or rules: a sentence ends at a lone full stop, question or exclamation mark of
     the 13a text and takes one closing quotation mark or bracket with it. On 13a text this is all that Punkt can see.
     """
     rows = np.zeros((len(texts), 3), dtype=np.int64)
