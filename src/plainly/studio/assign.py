@@ -60,12 +60,15 @@ def claim(
         counts.update(one.kind for one in chosen)
     shown = [row.id for row in held if row.id not in have] + fresh
     items = tuple(present(connection, project, one) for one in shown)
-    answered = connection.execute(
-        select(func.count()).where(assignment.c.rater_id == rater_id, assignment.c.state == "done")
-    ).scalar_one()
     if items or have:
         state = "working"
-    return Claim(items, state, answered, project.assignment.per_rater or None)
+    return Claim(items, state, answered(connection, rater_id), project.assignment.per_rater or None)
+
+
+def answered(connection: Connection, rater_id: int) -> int:
+    """How many items a rater has answered."""
+    statement = select(func.count()).where(assignment.c.rater_id == rater_id, assignment.c.state == "done")
+    return int(connection.execute(statement).scalar_one())
 
 
 def release_expired(connection: Connection, now: float) -> int:

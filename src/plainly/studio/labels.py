@@ -1,13 +1,32 @@
-"""The labels that the page offers, by the sides on which a group has words.
+"""The labels that the page offers, by the sides on which a group has words; the typology says which there are.
 
-Names and sides come from the typology of operations.
+Keys are the studio's own. The same key stands for the deletion and the insertion of a kind, because the side of the
+chosen words already tells which of the two is meant.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from plainly.operations import typology
 
 ERROR = "err"
+SIDES = ("source", "output", "both")
+_KEYS: Mapping[str, str] = MappingProxyType(
+    {
+        "synonym": "s", "hyperonym": "h", "hyponym": "k", "s2p": "1", "p2s": "2", "verbf": "v", "POSchange": "c",
+        "pron": "r", "fromPron": "w", "move": "m", "inprop": "p", "inmod": "m", "inoth": "o", "incst": "c",
+        "delprop": "p", "delmod": "m", "deloth": "o", "delcst": "c", "a2p": "a", "p2a": "p", "split": "s",
+        "merge": "g", "toImp": "i", "fromImp": "f", "pos2neg": "n", "neg2pos": "q", "err": "x",
+    }
+)  # fmt: skip
+# The guide marks only the words of a negation: those that appear in the output, or those that are gone from the source.
+_MORE_SIDES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"pos2neg": ("output",), "neg2pos": ("source",), "err": ("source", "output")}
+)
 
 
 @dataclass(frozen=True)
@@ -16,52 +35,42 @@ class Label:
 
     name: str
     title: str
-    sides: tuple[str, ...]  # of "source", "output", "both"
+    sides: tuple[str, ...]
     key: str
-    hint: str = ""
+    hint: str
 
 
-LABELS: tuple[Label, ...] = (
-    Label("delcst", "Delete: consistency", ("source",), "c"),
-    Label("delmod", "Delete: modifier", ("source",), "m"),
-    Label("delprop", "Delete: proposition", ("source",), "p"),
-    Label("deloth", "Delete: other", ("source",), "o"),
-    Label("merge", "Merge", ("source", "both"), "g"),
-    Label("incst", "Insert: consistency", ("output",), "c"),
-    Label("inmod", "Insert: modifier", ("output",), "m"),
-    Label("inprop", "Insert: proposition", ("output",), "p"),
-    Label("inoth", "Insert: other", ("output",), "o"),
-    Label("split", "Split", ("output", "both"), "s"),
-    Label("toImp", "To impersonal form", ("output", "both"), "i"),
-    Label("fromImp", "To personal form", ("source", "output", "both"), "j"),
-    Label("synonym", "Synonym", ("both",), "y"),
-    Label("hyperonym", "More general term", ("both",), "h"),
-    Label("hyponym", "More specific term", ("both",), "k"),
-    Label("s2p", "Singular to plural", ("both",), "1"),
-    Label("p2s", "Plural to singular", ("both",), "2"),
-    Label("pron", "To pronoun", ("both",), "r"),
-    Label("fromPron", "From pronoun", ("both",), "f"),
-    Label("verbf", "Verbal features", ("both",), "v"),
-    Label("move", "Move", ("both",), "m"),
-    Label("a2p", "Active to passive", ("both",), "a"),
-    Label("p2a", "Passive to active", ("both",), "p"),
-    Label("POSchange", "Part of speech", ("both",), "c"),
-    Label("pos2neg", "Affirmation to negation", ("output", "both"), "n"),
-    Label("neg2pos", "Negation to affirmation", ("source", "both"), "q"),
-    Label("err", "Erroneous", ("source", "output", "both"), "x"),
-)
-NAMES = tuple(label.name for label in LABELS)
+@cache
+def labels() -> tuple[Label, ...]:
+    """All labels in the typology's order."""
+    return tuple(
+        Label(
+            one.label,
+            one.title,
+            (one.side, *_MORE_SIDES.get(one.label, ())),
+            _KEYS.get(one.label, ""),
+            one.definition,
+        )
+        for one in typology.operations()
+    )
 
 
-def allowed(source: bool, output: bool) -> tuple[str, ...]:
+@cache
+def names() -> frozenset[str]:
+    """The labels' names in files."""
+    return frozenset(label.name for label in labels())
+
+
+@cache
+def allowed(source: bool, output: bool) -> frozenset[str]:
     """The labels for a group with words in the source, in the output or in both."""
     side = "both" if source and output else "source" if source else "output"
-    return tuple(label.name for label in LABELS if side in label.sides)
+    return frozenset(label.name for label in labels() if side in label.sides)
 
 
 def for_page() -> list[dict[str, object]]:
     """The labels as the page's script gets them."""
     return [
         {"name": label.name, "title": label.title, "sides": list(label.sides), "key": label.key, "hint": label.hint}
-        for label in LABELS
+        for label in labels()
     ]

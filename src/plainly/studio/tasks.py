@@ -104,7 +104,7 @@ def groups(found: object, lengths: Mapping[str, int], *, lenient: bool = False) 
             raise _bad("groups", f"Group {at + 1} holds no words.")
         allowed = labels.allowed(bool(sides["source"]), bool(sides["output"]))
         for label in named:
-            if label not in labels.NAMES:
+            if label not in labels.names():
                 raise _bad("groups", f"There is no label {label!r}.")
             if not lenient and label not in allowed:
                 raise _bad("groups", f"{label} does not go with words on these sides (group {at + 1}).")

@@ -6,7 +6,7 @@ import re
 import time
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 from starlette.responses import Response
 
 from plainly.studio import answers, assign, labels, people, schema
@@ -66,8 +66,9 @@ async def answer(call: Call) -> Response:
     seconds = call.data.get("seconds")
     if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float))):
         raise Refusal(422, "invalid", "seconds must be a number.", field="seconds")
-    told = await studio.write(
-        lambda connection: answers.submit(
+
+    def work(connection: Connection) -> tuple[dict[str, Any], int]:
+        told = answers.submit(
             connection,
             studio.project,
             person.id,
@@ -78,8 +79,12 @@ async def answer(call: Call) -> Response:
             seconds=None if seconds is None else min(max(float(seconds), 0.0), 1e7),
             now=time.time(),
         )
-    )
-    return reply(told, 201)
+        return told, assign.answered(connection, person.id)
+
+    told, count = await studio.write(work)
+    response = reply(told, 201)
+    response.headers["x-studio-answered"] = str(count)  # Not in the body, which is the same for every repetition.
+    return response
 
 
 async def draft(call: Call) -> Response:

@@ -19,15 +19,19 @@ export class Keys extends EventTarget {
     return this.chosen[id] ?? action?.key ?? "";
   }
 
-  action(event) {
+  action(event, scope) {
     if (event.ctrlKey || event.metaKey || event.altKey) return null;
     if (this.off && event.key.length === 1) return null;
     const wanted = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    return this.actions.find((one) => this.key(one.id) === wanted)?.id ?? null;
+    // The same key may stand for two actions that are never possible at the same time: those of different scopes.
+    const fits = (one) => this.key(one.id) === wanted;
+    return (this.actions.find((one) => fits(one) && (!one.scope || one.scope.includes(scope))) ?? this.actions.find(fits))?.id ?? null;
   }
 
   set(id, key) {
-    for (const one of this.actions) if (one.id !== id && this.key(one.id) === key) this.chosen[one.id] = "";
+    const mine = this.actions.find((one) => one.id === id);
+    const meets = (one) => !one.scope || !mine.scope || one.scope.some((side) => mine.scope.includes(side));
+    for (const one of this.actions) if (one.id !== id && this.key(one.id) === key && meets(one)) this.chosen[one.id] = "";
     this.chosen[id] = key;
     this.save();
   }

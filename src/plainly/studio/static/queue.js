@@ -37,7 +37,7 @@ export class Server {
       } catch {
         if (answer.ok) return { status: 0, body: {} };
       }
-      return { status: answer.status, body };
+      return { status: answer.status, body, answered: Number(answer.headers.get("x-studio-answered")) };
     } catch {
       return { status: 0, body: {} };
     } finally {
@@ -133,12 +133,12 @@ export class Queue extends EventTarget {
   }
 
   async sendOne(entry) {
-    const { status, body } = await this.server.post("/api/answer", entry);
+    const { status, body, answered } = await this.server.post("/api/answer", entry);
     if (status === 201) {
       this.state = "ready";
       this.wait = 1000;
       this.forget(entry);
-      this.dispatchEvent(new CustomEvent("stored", { detail: { entry, body } }));
+      this.dispatchEvent(new CustomEvent("stored", { detail: { entry, body, answered } }));
       return true;
     }
     if (status === 401 || (status === 403 && body.error === "token")) {

@@ -12,7 +12,7 @@ const keys = new Keys([
   { id: "submit", title: "Save and go on", key: "Enter" },
   { id: "back", title: "Back to the item before", key: "b" },
   ...(about.cannotJudge ? [{ id: "cannot", title: "Cannot judge this item", key: "j" }] : []),
-  ...(about.comments ? [{ id: "comment", title: "Write a comment", key: "o" }] : []),
+  ...(about.comments ? [{ id: "comment", title: "Write a comment", key: "/" }] : []),
 ]);
 
 const place = document.getElementById("task");
@@ -23,7 +23,7 @@ const progress = document.getElementById("progress");
 let ahead = []; // items that are ours and not yet shown
 const past = []; // items answered on this page, for the way back
 let shown = null; // {item, view, comment, began}
-let answered = 0;
+let answered = 0; // as the server counts
 let total = null;
 let early = []; // keys pressed while there was no item to take them
 let asking = null;
@@ -122,7 +122,6 @@ function send(payload) {
   const seconds = (Date.now() - began) / 1000;
   const entry = queue.add({ assignment: item.assignment, revision: item.revision, payload, seconds });
   localStorage.removeItem(draftName(item));
-  if (!item.answer) answered += 1;
   past.push({ ...item, draft: null, answer: payload, revision: item.revision + 1 });
   if (item.training) {
     shown = null;
@@ -188,7 +187,7 @@ async function ask() {
   const pending = queue.pending().map((entry) => entry.assignment);
   const seen = new Set([...ahead.map((item) => item.assignment), shown?.item.assignment, ...pending, ...past.map((item) => item.assignment)]);
   ahead.push(...body.items.filter((item) => !seen.has(item.assignment)));
-  answered = Math.max(answered, body.answered + pending.length);
+  answered = Math.max(answered, body.answered);
   total = body.total;
   showSaved();
   if (shown || document.getElementById("feedback")) return;
@@ -226,7 +225,7 @@ function refused({ entry, body }) {
 }
 
 function press(key) {
-  const action = keys.action(key);
+  const action = keys.action(key, shown?.view.scope?.());
   if (!action) return false;
   if (document.getElementById("feedback")) return action === "submit" && (next(), true);
   if (!shown) {
@@ -272,7 +271,11 @@ setInterval(() => {
 
 queue.addEventListener("change", showSaved);
 queue.addEventListener("refused", (event) => refused(event.detail));
-queue.addEventListener("stored", () => shown || fill());
+queue.addEventListener("stored", ({ detail }) => {
+  answered = Math.max(answered, detail.answered);
+  showSaved();
+  if (!shown) fill();
+});
 keys.dialog(document.getElementById("keys"), document.getElementById("keys-list"), document.getElementById("keys-button"));
 keys.addEventListener("change", () => {
   if (!shown) return;
