@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.studio import tasks
-from plainly.studio.agreement import Level, alpha
+from plainly.studio.agreement import Coded, Level
 from plainly.studio.ledger import Answer, Ledger
 from plainly.studio.project import Project
 
@@ -30,13 +30,13 @@ class Column:
 
     name: str
     level: Level
-    units: npt.NDArray[np.int64]
+    coded: Coded
     raters: npt.NDArray[np.str_]
     values: npt.NDArray[np.float64]
     systems: npt.NDArray[np.str_]
 
     def alpha(self, first: int | None = None) -> float:
-        return alpha(self.units[:first], self.values[:first], level=self.level)
+        return self.coded.alpha(level=self.level, first=first)
 
 
 def overview(ledger: Ledger, project: Project) -> dict[str, Any]:
@@ -81,56 +81,62 @@ def measured(ledger: Ledger, project: Project, answers: Sequence[Answer]) -> Ite
 
 
 def _column(name: str, level: Level, rows: Sequence[tuple[int, str, float | None]], ledger: Ledger) -> Column:
+    values = np.array([row[2] for row in rows], dtype=np.float64)
     return Column(
         name,
         level,
-        np.array([row[0] for row in rows], dtype=np.int64),
+        Coded.of(np.array([row[0] for row in rows], dtype=np.int64), values),
         np.array([row[1] for row in rows], dtype=np.str_),
-        np.array([row[2] for row in rows], dtype=np.float64),
+        values,
         np.array([ledger.items[row[0]].system for row in rows], dtype=np.str_),
     )
 
 
 def _token_columns(ledger: Ledger, answers: Sequence[Answer]) -> Iterator[Column]:
     """Each token's label, as the annotation paper measures agreement: each side by itself, then each label."""
-    sides: dict[str, list[tuple[int, int, str, str]]] = {"source": [], "output": []}
-    for one in answers:
-        if "groups" not in one.payload:
-            continue
+    marked = [one for one in answers if "groups" in one.payload]
+    names = ["none", *sorted({label for one in marked for group in one.payload["groups"] for label in group["labels"]})]
+    number = {name: at for at, name in enumerate(names)}
+    marks: list[npt.NDArray[np.int64]] = []
+    units: list[npt.NDArray[np.int64]] = []
+    begins: dict[tuple[int, int], int] = {}
+    sides: list[npt.NDArray[np.int64]] = []
+    end = 0
+    for one in marked:
         unit = ledger.items[one.item]
-        for side, text in (("source", unit.source), ("output", unit.output)):
-            marks = ["none"] * len(tasks.spans(text, unit.tokens))
+        for side, text in enumerate((unit.source, unit.output)):
+            many = len(tasks.spans(text, unit.tokens))
+            found = np.zeros(many, dtype=np.int64)
             for group in reversed(one.payload["groups"]):
-                for token in group[side]:
-                    marks[token] = group["labels"][0]
-            sides[side] += [(one.item, at, one.rater, mark) for at, mark in enumerate(marks)]
-    for side, rows in sides.items():
-        names = sorted({row[3] for row in rows})
-        yield _tokens(f"tokens of the {side}", rows, names, ledger)
-    used = sorted({row[3] for rows in sides.values() for row in rows} - {"none"})
-    for label in used:
-        both = [(-item if side == "output" else item, at, who, str(mark == label))
-                for side, rows in sides.items() for item, at, who, mark in rows]
-        yield _tokens(label, both, ["False", "True"], ledger)
+                found[group["source" if side == 0 else "output"]] = number[group["labels"][0]]
+            if (one.item, side) not in begins:
+                begins[one.item, side] = end
+                end += many
+            marks.append(found)
+            units.append(np.arange(many) + begins[one.item, side])
+            sides.append(np.full(many, side))
+    if not marks:
+        return
+    mark, unit_number, which = np.concatenate(marks), np.concatenate(units), np.concatenate(sides)
+    lengths = [len(found) for found in marks]
+    raters = np.repeat(np.array([one.rater for one in marked for _ in range(2)], dtype=np.str_), lengths)
+    systems = np.repeat(np.array([ledger.items[one.item].system for one in marked for _ in range(2)]), lengths)
 
+    def column(name: str, values: npt.NDArray[np.int64], points: int, chosen: npt.NDArray[np.bool_]) -> Column:
+        coded = Coded(unit_number[chosen], values[chosen], np.arange(points, dtype=np.float64))
+        return Column(name, "nominal", coded, raters[chosen], values[chosen].astype(np.float64), systems[chosen])
 
-def _tokens(name: str, rows: Sequence[tuple[int, int, str, str]], names: Sequence[str], ledger: Ledger) -> Column:
-    places = {mark: float(at) for at, mark in enumerate(names)}
-    keys = np.array([item * 100_000 + (at if item > 0 else -at) for item, at, _, _ in rows], dtype=np.int64)
-    return Column(
-        name,
-        "nominal",
-        keys,
-        np.array([row[2] for row in rows], dtype=np.str_),
-        np.array([places[row[3]] for row in rows], dtype=np.float64),
-        np.array([ledger.items[abs(row[0])].system for row in rows], dtype=np.str_),
-    )
+    for side, title in enumerate(("source", "output")):
+        yield column(f"tokens of the {title}", mark, len(names), which == side)
+    everywhere = np.ones(len(mark), dtype=np.bool_)
+    for at, name in enumerate(names[1:], 1):
+        yield column(name, (mark == at).astype(np.int64), 2, everywhere)
 
 
 def _agreement(column: Column) -> dict[str, Any]:
     many = len(column.values)
     cuts = sorted({round(many * part / _GROWTH) for part in range(1, _GROWTH + 1)} - {0})
-    _, sizes = np.unique(column.units, return_counts=True)
+    sizes = np.bincount(column.coded.units)
     return {
         "name": column.name,
         "level": column.level,
@@ -151,7 +157,7 @@ def raters(
     checks: dict[str, list[bool]] = defaultdict(list)
     for one in ledger.answers("check"):
         checks[one.rater].append(tasks.agrees(project, one.payload, ledger.items[one.item].expected or {}))
-    apart = _apart(columns)
+    apart = _apart(columns[:2] if project.task == "operations" else columns)
     middle = _median([one.seconds for one in answers if one.seconds is not None])
     spread = [value for value, count in apart.values() if count >= _FEW]
     found = []
@@ -187,13 +193,13 @@ def _apart(columns: Sequence[Column]) -> dict[str, tuple[float, int]]:
     for column in columns:
         if not len(column.values):
             continue
-        _, unit = np.unique(column.units, return_inverse=True)
+        unit = column.coded.units
         size = np.bincount(unit)
         others = size[unit] - 1
         compared = others > 0
         if column.level == "nominal":
-            _, cell = np.unique(np.stack([unit, column.values.astype(np.int64)]), axis=1, return_inverse=True)
-            same = np.bincount(cell.ravel())[cell.ravel()] - 1
+            cell = unit * len(column.coded.points) + column.coded.values
+            same = np.bincount(cell)[cell] - 1
             away = 1.0 - same[compared] / others[compared]
         else:
             total = np.bincount(unit, weights=column.values)
@@ -217,7 +223,7 @@ def precision(
     for column in columns:
         for system in np.unique(column.systems):
             chosen = column.systems == system
-            _, unit = np.unique(column.units[chosen], return_inverse=True)
+            _, unit = np.unique(column.coded.units[chosen], return_inverse=True)
             means = np.bincount(unit, weights=column.values[chosen]) / np.bincount(unit)
             n, whole = len(means), planned[str(system)]
             sd = float(means.std(ddof=1)) if n > 1 else math.nan

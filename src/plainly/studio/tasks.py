@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -162,10 +163,12 @@ def agrees(project: Project, answer: Mapping[str, Any], expected: Mapping[str, A
 
 
 def _continues(character: str, before: str) -> bool:
-    import unicodedata
-
-    joins = character in "\u200d\ufe0f" or before == "\u200d" or "\U0001f3fb" <= character <= "\U0001f3ff"
-    return joins or unicodedata.category(character) in ("Mn", "Mc", "Me")
+    """Whether a character goes on with the token that ends just before it."""
+    if character in "\u200d\ufe0f" or before == "\u200d" or "\U0001f3fb" <= character <= "\U0001f3ff":
+        return True
+    marks = ("Mn", "Mc", "Me")
+    after_mark = before != "\ufe0f" and unicodedata.category(before) in marks and character.isalnum()
+    return after_mark or unicodedata.category(character) in marks
 
 
 def _on_step(distance: float, step: float) -> bool:
