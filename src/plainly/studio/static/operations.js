@@ -200,6 +200,8 @@ export function mount(root, item, context) {
     if (!found || event.button > 0) return;
     const at = Number(found.dataset.token);
     const one = found.dataset.side;
+    // Fewer labels must not make the page shorter, or the words would move under the pointer.
+    palette.style.minHeight = `${palette.offsetHeight}px`;
     drag = { side: one, from: at, shift: event.shiftKey, was: new Set(chosen[one]), moved: false, pointer: event.pointerId };
     if (event.target.hasPointerCapture?.(event.pointerId)) event.target.releasePointerCapture(event.pointerId);
   }
