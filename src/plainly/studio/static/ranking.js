@@ -59,6 +59,8 @@ export function mount(root, item, context) {
       return { message: `Choose the ${method === "pairwise" ? "better" : name} version first.`, focus: () => buttons.find((one) => one.name === name).button.focus() };
     },
     act(action) {
+      // Enter on a version's button would press that button; after a choice by key it shall save.
+      if (buttons.some((one) => one.button === document.activeElement)) document.getElementById("submit").focus();
       if (action === "tie") return (choice = { tie: true }), draw(), changed(), true;
       if (!action.startsWith("best.")) return false;
       const at = Number(action.slice(5));
