@@ -75,12 +75,11 @@ export function mount(root, item, context) {
         button.tabIndex = cursor.side === one && cursor.at === at ? 0 : -1;
         const text = spans[one][at][1];
         const shown = marks.map((number) => number + 1).join(",");
-        if (button.dataset.marks !== shown) {
-          button.dataset.marks = shown;
-          button.replaceChildren(text, ...(shown ? [el("sup", { "aria-hidden": "true" }, shown)] : []));
+        const state = marks.map((number) => `${number}:${groups[number].labels}`).join();
+        if ((button.dataset.marks ?? "") !== state) {
+          button.dataset.marks = state;
           const said = marks.map((number) => groups[number].labels.map((label) => titles[label]).join(" and ")).join("; ");
-          if (said) button.setAttribute("aria-label", `${text}, ${said}`);
-          else button.removeAttribute("aria-label");
+          button.replaceChildren(text, ...(shown ? [el("sup", { "aria-hidden": "true" }, shown), el("span", { class: "hidden" }, `, ${said}`)] : []));
         }
       });
     }
@@ -227,6 +226,7 @@ export function mount(root, item, context) {
       anchor = { side: one, at: from };
     }
     cursor = { side: one, at: from };
+    palette.style.minHeight = "";
     draw();
   }
 

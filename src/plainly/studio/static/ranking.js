@@ -37,7 +37,7 @@ export function mount(root, item, context) {
   const cards = item.outputs.map((text, at) => {
     const row = wanted.map((name) => {
       const words = method === "pairwise" ? "Better" : name === "best" ? "Best" : "Worst";
-      const button = el("button", { type: "button", "data-choice": `${name}.${at}`, "aria-label": `Version ${LETTERS[at]}: ${words}`, onclick: () => set(name, at) }, words, " ",
+      const button = el("button", { type: "button", "data-choice": `${name}.${at}`, onclick: () => set(name, at) }, el("span", { class: "hidden" }, `Version ${LETTERS[at]}: `), words, " ",
         name === "best" ? hint(keys.key(`best.${at}`)) : "");
       buttons.push({ button, name, at });
       return button;
