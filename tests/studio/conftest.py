@@ -90,12 +90,14 @@ class Server:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    def _options(self) -> list[str]:
+        return ["--port", str(self.port), "--database", self.database, *self.options]
+
     def start(self) -> Server:
         self.log = self.project_file.with_suffix(".log")
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*self.command, "serve", str(self.project_file), "--port", str(self.port), "--database", self.database]
-                + self.options,
+                [*self.command, "serve", str(self.project_file), *self._options()],
                 stderr=log,
                 stdout=log,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
@@ -205,9 +207,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         as_user = {"user": "postgres", "group": "postgres"}
     port = free_port()
     quiet: dict[str, Any] = {"check": True, "stdout": subprocess.DEVNULL, "cwd": base, **as_user}
-    subprocess.run(
-        [bin_directory / "initdb", "-D", base / "data", "-A", "trust", "-U", "studio", "--no-sync"], **quiet
-    )
+    subprocess.run([bin_directory / "initdb", "-D", base / "data", "-A", "trust", "-U", "studio", "--no-sync"], **quiet)
     options = f"-p {port} -k {base} -c listen_addresses=127.0.0.1"
     control = [bin_directory / "pg_ctl", "-D", base / "data", "-l", base / "log", "-w"]
     subprocess.run([*control, "-o", options, "start"], **quiet)
@@ -236,7 +236,9 @@ def database(request: pytest.FixtureRequest) -> str:
 class Rater:
     """A rater without a browser: joins by link and calls what the page calls."""
 
-    def __init__(self, url: str, token: str, *, client: httpx.Client | None = None, data: Mapping[str, str] = {}) -> None:
+    def __init__(
+        self, url: str, token: str, *, client: httpx.Client | None = None, data: Mapping[str, str] = {}
+    ) -> None:
         self.url, self.client = url, client or httpx.Client(base_url=url, timeout=20)
         page = self.client.get(f"/join/{token}")
         assert page.status_code == 200, page.text
@@ -285,9 +287,7 @@ def _hidden(page: str, name: str) -> str:
 
 def four(value: int = 3) -> dict[str, Any]:
     """An answer on the four scales."""
-    return {
-        "values": {"grammaticality": value, "meaning": value, "simplicity": value - 3, "structural_simplicity": 0}
-    }
+    return {"values": {"grammaticality": value, "meaning": value, "simplicity": value - 3, "structural_simplicity": 0}}
 
 
 @pytest.fixture(scope="session")

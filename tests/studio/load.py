@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
-
 from tests.studio.conftest import Place, Server, _hidden, four
 
 
@@ -32,7 +31,9 @@ async def run(place: Place, server: Server, *, raters: int, each: int, kills: in
     """All raters at once, and a killer among them."""
     tally = Tally()
     links = [place.link() for _ in range(raters)]
-    workers = [asyncio.create_task(_rate(server, link, each, tally, random.Random(seed + at))) for at, link in enumerate(links)]
+    workers = [
+        asyncio.create_task(_rate(server, link, each, tally, random.Random(seed + at))) for at, link in enumerate(links)
+    ]
     killer = asyncio.create_task(_kill(server, tally, kills, raters * each))
     try:
         await asyncio.gather(*workers)

@@ -1,4 +1,4 @@
-"""The studio with one fault planted, run as a server: ``python mutant.py FAULT serve …``. The crash test must catch each."""
+"""The studio with one fault planted: ``python mutant.py FAULT serve …``. The crash test must catch each."""
 
 from __future__ import annotations
 
@@ -52,5 +52,7 @@ def no_key_and_no_revision() -> None:
 
 
 if __name__ == "__main__":
-    {one.__name__: one for one in (acknowledge_before_commit, no_idempotency_key, no_key_and_no_revision)}[sys.argv[1]]()
+    {one.__name__: one for one in (acknowledge_before_commit, no_idempotency_key, no_key_and_no_revision)}[
+        sys.argv[1]
+    ]()
     sys.exit(main(["studio", *sys.argv[2:]]))

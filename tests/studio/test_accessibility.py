@@ -1,4 +1,4 @@
-"""WCAG 2.2 AA on every page, at 360 px and at 200 % zoom, in both themes: axe finds nothing, and targets are large enough.
+"""WCAG 2.2 AA on every page, at 360 px and at 200 % zoom, in both themes: axe finds nothing, targets are large.
 
 axe-core is fetched from the npm registry into a cache the first time; it is no part of the project.
 """
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.studio.conftest import Make, Place, Server, fill, four, free_port, join, rater, rating_project, simple_items
 
 from plainly.studio.create import make_item
 from plainly.studio.project import Project, parse_project
 from plainly.studio.store import Store
-from tests.studio.conftest import Make, Place, Server, fill, four, free_port, join, rater, rating_project, simple_items
 
 AXE = "4.14.0"
 VIEWS = {"phone": ({"width": 360, "height": 740}, 1), "zoomed": ({"width": 640, "height": 400}, 2)}
@@ -92,7 +92,10 @@ def studios(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tupl
     versions = make_item("A source.", [(f"s{at}", f"Version number {at} is here.") for at in range(4)], name="1")
     many = {"overlap": 50, "ahead": 10}
     kinds: dict[str, tuple[Project, list[dict[str, Any]]]] = {
-        "rating": (rating_project(consent="We store your answers under a random id.", assignment=many), simple_items(6)),
+        "rating": (
+            rating_project(consent="We store your answers under a random id.", assignment=many),
+            simple_items(6),
+        ),
         "slider": (rating_project(protocol="direct-assessment", assignment=many), simple_items(2)),
         "operations": (parse_project({"name": "Operations", "task": "operations", "assignment": many}), [pair]),
         "ranking": (

@@ -10,7 +10,6 @@ from collections import Counter
 from typing import Any
 
 import pytest
-
 from tests.studio.conftest import Make, four, rater, rating_project, simple_items
 
 
@@ -93,9 +92,7 @@ def test_fifty_parallel_claims_give_each_item_three_different_raters(make: Make,
     assert {row.taken for row in place.query("SELECT taken FROM item")} == {3}
 
 
-def test_a_lease_that_ran_out_is_offered_again_and_a_late_answer_is_kept_and_flagged(
-    make: Make, database: str
-) -> None:
+def test_a_lease_that_ran_out_is_offered_again_and_a_late_answer_is_kept_and_flagged(make: Make, database: str) -> None:
     project = rating_project(assignment={"overlap": 1, "lease_minutes": 0.0005})
     place = make(project, simple_items(1), database=database)
     slow, quick = rater(place), rater(place)
@@ -127,7 +124,8 @@ def test_items_come_breadth_first_balanced_over_systems_and_in_each_raters_own_o
         orders.append(seen)
     assert len({*orders[0], *orders[1]}) == 40, "every item once before any twice"
     counted = place.query(
-        "SELECT rater_id, system, count(*) AS n FROM assignment JOIN item ON item.id = item_id GROUP BY rater_id, system"
+        "SELECT rater_id, system, count(*) AS n FROM assignment JOIN item ON item.id = item_id "
+        "GROUP BY rater_id, system"
     )
     assert {row.n for row in counted} == {5}
     assert orders[0] != sorted(orders[0])
@@ -180,10 +178,20 @@ def test_training_feedback_qualification_and_checks(make: Make) -> None:
         assert not item["training"], "what is a test or a check is not told"
         assert good.answer(item, four(3)).status_code == 201
     kinds = [
-        row.kind
-        for row in place.query("SELECT kind FROM entry JOIN item ON item.id = entry.item_id ORDER BY entry.id")
+        row.kind for row in place.query("SELECT kind FROM entry JOIN item ON item.id = entry.item_id ORDER BY entry.id")
     ]
-    assert kinds == ["training", "qualification", "qualification", "main", "main", "check", "main", "main", "main", "main"]
+    assert kinds == [
+        "training",
+        "qualification",
+        "qualification",
+        "main",
+        "main",
+        "check",
+        "main",
+        "main",
+        "main",
+        "main",
+    ]
     assert good.claim()["state"] == "finished"
     bad = rater(place)
     for _ in range(3):

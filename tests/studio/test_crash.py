@@ -11,7 +11,6 @@ import sys
 from typing import Any
 
 import pytest
-
 from tests.studio import load
 from tests.studio.conftest import HERE, Make, rating_project, simple_items
 

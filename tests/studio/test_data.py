@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import time
 import zipfile
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tests.studio.conftest import Make, four, rater, rating_project, simple_items
 
 from plainly import data
 from plainly.studio import export, imports, live, tasks
@@ -21,7 +23,6 @@ from plainly.studio.backup import backup_to
 from plainly.studio.ledger import Ledger
 from plainly.studio.project import parse_project
 from plainly.studio.store import Store
-from tests.studio.conftest import Make, four, rater, rating_project, simple_items
 
 
 def opened(tmp_path: Path, name: str, database: str = "") -> tuple[Store, Ledger]:
@@ -50,9 +51,10 @@ def test_all_assetann_pairs_come_out_as_they_went_in(mirror: Path, tmp_path: Pat
             for pair in yawat.read_pairs(text, out[name.replace(".aln", ".crp")], part=part):
                 found[part, pair.id] = pair
     plain = {"".join(one if one.isalnum() or one in "-_" else "_" for one in pair.part): pair.part for pair in pairs}
-    assert {(plain[part], number): (pair.groups, pair.source_tokens, pair.output_tokens) for (part, number), pair in found.items()} == {
-        (pair.part, pair.id): (pair.groups, pair.source_tokens, pair.output_tokens) for pair in pairs
-    }
+    assert {
+        (plain[part], number): (pair.groups, pair.source_tokens, pair.output_tokens)
+        for (part, number), pair in found.items()
+    } == {(pair.part, pair.id): (pair.groups, pair.source_tokens, pair.output_tokens) for pair in pairs}
     assert sum(len(pair.groups) for pair in found.values()) == 19_811
     rows = list(export.rows(ledger, store.project()))
     assert len(rows) == 19_811
@@ -62,9 +64,7 @@ def test_all_assetann_pairs_come_out_as_they_went_in(mirror: Path, tmp_path: Pat
 
 @pytest.mark.mirror
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_all_asset_ratings_come_out_as_they_went_in(
-    mirror: Path, tmp_path: Path, database: str, form: str
-) -> None:
+def test_all_asset_ratings_come_out_as_they_went_in(mirror: Path, tmp_path: Path, database: str, form: str) -> None:
     if database and form != "jsonl":
         pytest.skip("one format is enough to compare the databases")
     store, ledger = opened(tmp_path, "asset/ratings", database)
@@ -83,7 +83,8 @@ def test_all_asset_ratings_come_out_as_they_went_in(
     else:
         rows = pq.read_table(io.BytesIO(content)).to_pylist()
     found = Counter(
-        (row["item"], row["source"], row["output"], row["rater"], row["dimension"], float(row["rating"])) for row in rows
+        (row["item"], row["source"], row["output"], row["rater"], row["dimension"], float(row["rating"]))
+        for row in rows
     )
     assert found == expected
     assert sum(found.values()) == 4500
@@ -117,7 +118,7 @@ ODD = [
     "👩‍👩‍👧 family 🏳️‍🌈",
     "e\u0301te\u0301 nai\u0308ve",
     "שלום עולם \u202eabc",
-    "=HYPERLINK(\"http://x\")",
+    '=HYPERLINK("http://x")',
     "+1 -2 @SUM(A1)",
     "'=already",
     "tab\tand\nnewline",
@@ -132,8 +133,10 @@ ODD = [
 def test_tokens_and_offsets_are_those_of_the_text(text: str, how: str) -> None:
     places = tasks.spans(text, how)
     assert [text[start:end] for start, end in places] == tasks.tokens(text, how)
-    assert all(before[1] <= after[0] for before, after in zip(places, places[1:], strict=False))
-    between = "".join(text[end:start] for (_, end), (start, _) in zip([(0, 0), *places], [*places, (len(text), 0)], strict=True))
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(places))
+    between = "".join(
+        text[end:start] for (_, end), (start, _) in zip([(0, 0), *places], [*places, (len(text), 0)], strict=True)
+    )
     assert not between.strip(), "nothing but white space is left out"
 
 
@@ -208,7 +211,6 @@ def test_fifty_thousand_ratings_are_summed_up_in_under_a_second(tmp_path: Path) 
     assert whole["ratings"] == 50_000
     assert all(0.4 < value < 0.9 for value in found)
     assert agreement < 1.0, f"agreement {agreement:.2f} s, reading {reading:.2f} s, dashboard {dashboard:.2f} s"
-    print(f"agreement {agreement:.2f} s, first reading {reading:.2f} s, whole dashboard {dashboard:.2f} s")
     store.close()
 
 

@@ -7,17 +7,19 @@ import re
 from typing import Any
 
 import pytest
+from tests.studio.conftest import Make, join, rater, rating_project, saved, simple_items
 
 from plainly.studio import create, live
 from plainly.studio.ledger import Ledger
 from plainly.studio.project import parse_project
-from tests.studio.conftest import Make, join, rater, rating_project, saved, simple_items
 
 
 def ranking_items(count: int, systems: int) -> list[dict[str, Any]]:
     return [
         create.make_item(
-            f"Source number {at}.", [(f"secret-system-{one}", f"text {at} of s{one}") for one in range(systems)], name=str(at)
+            f"Source number {at}.",
+            [(f"secret-system-{one}", f"text {at} of s{one}") for one in range(systems)],
+            name=str(at),
         )
         for at in range(count)
     ]
@@ -117,7 +119,9 @@ def test_the_dashboard_counts_what_sql_counts_and_flags_the_outlier(make: Make, 
     assert flagged == [outlier]
     assert outlier in page.locator("tr", has_text="far from the others").inner_text()
     agreement = {row["name"]: row for row in shown["agreement"]}
-    assert agreement["structural_simplicity"]["alpha"] != agreement["structural_simplicity"]["alpha"], "undefined is NaN"
+    assert agreement["structural_simplicity"]["alpha"] != agreement["structural_simplicity"]["alpha"], (
+        "undefined is NaN"
+    )
     cell = page.locator("tr", has_text="structural_simplicity").first.locator("td").nth(1)
     assert cell.inner_text() == "–"
     number = page.locator("tr", has_text="meaning").first.locator("td").nth(1).inner_text()

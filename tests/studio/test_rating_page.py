@@ -7,7 +7,6 @@ import random
 from typing import Any
 
 import pytest
-
 from tests.studio.conftest import Make, Place, join, rating_project, saved, simple_items
 
 KEYS = ("4", "5", "2", "1", "Enter")
@@ -64,7 +63,9 @@ def test_faster_than_120_items_a_minute_no_key_is_dropped(make: Make, serve: Any
     saved(page, 30, timeout=40_000)
     answers = stored(place)
     assert len(answers) == 30
-    assert {json.dumps(one["values"], sort_keys=True) for one in answers} == {json.dumps(answers[0]["values"], sort_keys=True)}
+    assert {json.dumps(one["values"], sort_keys=True) for one in answers} == {
+        json.dumps(answers[0]["values"], sort_keys=True)
+    }
     assert 30 / minutes > 120
 
 
@@ -147,7 +148,7 @@ def test_an_ended_session_loses_nothing(make: Make, serve: Any, context: Any) ->
 
 
 def test_another_persons_session_does_not_send_what_waits(make: Make, serve: Any, context: Any) -> None:
-    place, server, page, link = started(make, serve, context, items=8)
+    place, server, page, _ = started(make, serve, context, items=8)
     place.store.write_now(lambda connection: connection.exec_driver_sql("DELETE FROM session"))
     rate(page, 1)
     page.locator("#saved", has_text="Session ended").wait_for()
@@ -186,7 +187,7 @@ def test_a_blocked_submit_says_why_and_goes_there(make: Make, serve: Any, contex
 
 
 def test_back_changes_an_answer_also_after_a_reload(make: Make, serve: Any, context: Any) -> None:
-    place, server, page, _ = started(make, serve, context, items=5)
+    place, _, page, _ = started(make, serve, context, items=5)
     rate(page)
     saved(page, 1)
     page.reload()
@@ -230,9 +231,7 @@ def test_a_long_scale_is_a_slider_and_digits_are_tens(make: Make, serve: Any, co
 
 
 @pytest.mark.parametrize("direction", ["ltr", "rtl"])
-def test_a_comment_keeps_hostile_and_bidirectional_text(
-    make: Make, serve: Any, context: Any, direction: str
-) -> None:
+def test_a_comment_keeps_hostile_and_bidirectional_text(make: Make, serve: Any, context: Any, direction: str) -> None:
     place, _, page, _ = started(make, serve, context, items=2, direction=direction)
     text = "<script>alert(1)</script> שלום 👩‍👩‍👧 e\u0301 =1+1 \u202e'\";--"
     page.fill("#comment", text)

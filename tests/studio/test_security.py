@@ -10,6 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.studio.conftest import (
+    Make,
+    Place,
+    Rater,
+    TestClient,
+    _hidden,
+    four,
+    local_client,
+    rater,
+    rating_project,
+    simple_items,
+)
 
 from plainly.errors import BadInput
 from plainly.studio.app import build
@@ -20,7 +32,6 @@ from plainly.studio.people import Secret, hashed
 from plainly.studio.project import parse_project
 from plainly.studio.routes import ENDPOINTS, Endpoint
 from plainly.studio.serve import serve as run_server
-from tests.studio.conftest import Make, Place, Rater, TestClient, _hidden, four, local_client, rater, rating_project, simple_items
 
 ORIGIN = "http://localhost"
 CHANGING = [row for row in ENDPOINTS if row.method != "GET"]
@@ -57,7 +68,9 @@ def place(make: Make) -> Place:
 
 
 @pytest.mark.parametrize("row", CHANGING, ids=named)
-@pytest.mark.parametrize("origin", [None, "null", "https://evil.example", "http://localhost.evil.example", "http://localhost:81"])
+@pytest.mark.parametrize(
+    "origin", [None, "null", "https://evil.example", "http://localhost.evil.example", "http://localhost:81"]
+)
 def test_a_change_needs_our_own_origin(place: Place, row: Endpoint, origin: str | None) -> None:
     one = person_for(row, place)
     headers = {"x-studio-token": one.token} | ({"origin": origin} if origin else {})
@@ -283,9 +296,13 @@ def test_behind_a_proxy_with_https_and_a_path(place: Place, strips: bool) -> Non
     assert "HttpOnly" in cookie
     form = {"page_token": _hidden(page.text, "page_token")}
     visit = cookie.split(";")[0]
-    wrong = client.post(f"{prefix}/join/{token}", data=form, headers={"origin": "https://internal:8000", "cookie": visit})
+    wrong = client.post(
+        f"{prefix}/join/{token}", data=form, headers={"origin": "https://internal:8000", "cookie": visit}
+    )
     assert wrong.status_code == 403
-    right = client.post(f"{prefix}/join/{token}", data=form, headers={"origin": "https://rate.example.org", "cookie": visit})
+    right = client.post(
+        f"{prefix}/join/{token}", data=form, headers={"origin": "https://rate.example.org", "cookie": visit}
+    )
     assert right.status_code == 303
     assert right.headers["location"] == "/studio/"
     assert "max-age" in right.headers["strict-transport-security"]
@@ -295,7 +312,9 @@ def test_crowd_people_are_known_again_and_exported_under_a_pseudonym(make: Make)
     from plainly.studio import export
     from plainly.studio.ledger import Ledger
 
-    project = rating_project(crowd={"completion_url": "https://platform.example/done?cc={code}"}, assignment={"per_rater": 1})
+    project = rating_project(
+        crowd={"completion_url": "https://platform.example/done?cc={code}"}, assignment={"per_rater": 1}
+    )
     place = make(project, simple_items(3))
     link = place.link("crowd")
     query = {"PROLIFIC_PID": "person-4711", "STUDY_ID": "s1"}

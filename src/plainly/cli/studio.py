@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 HELP = """run the human evaluation: a web application in which people rate, annotate and rank
 
   plainly studio create simplicity.toml -t asset/test --systems ACCESS,Dress-Ls
+  plainly studio create simplicity.toml --source source.txt --outputs A=a.txt B=b.txt
   plainly studio serve simplicity.toml"""
 
 DATABASE = "PLAINLY_STUDIO_DATABASE"
@@ -33,7 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         return made
 
     create = action("create", "make a project's database, and its TOML file where there is none yet")
-    create.add_argument("outputs", metavar="OUTPUT", nargs="*", help="files with what systems wrote: PATH or NAME=PATH")
+    create.add_argument(
+        "--outputs", metavar="FILE", nargs="+", action="extend", help="what systems wrote: PATH or NAME=PATH"
+    )
     create.add_argument("-t", "--test-set", metavar="NAME", help="a public evaluation set, for example asset/test")
     create.add_argument("--systems", metavar="NAMES", help="systems of the set, separated by commas")
     create.add_argument("--source", metavar="FILE", help="the sources, one a line")
@@ -140,7 +143,7 @@ def _write_project(args: argparse.Namespace) -> None:
         "source": args.source,
         "items": args.items,
         "overlap": args.overlap,
-        "outputs": args.outputs or None,
+        "outputs": args.outputs,
     }
     if args.project.exists():
         if named := [name for name, value in given.items() if value is not None]:

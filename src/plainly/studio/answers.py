@@ -139,14 +139,16 @@ def public(payload: str | None) -> dict[str, Any] | None:
         return None
     answer: dict[str, Any] = json.loads(payload)
     if "choice" in answer:
-        answer["choice"] = {name: answer["choice"][name] for name in ("tie", "best", "worst") if name in answer["choice"]}
+        answer["choice"] = {
+            name: answer["choice"][name] for name in ("tie", "best", "worst") if name in answer["choice"]
+        }
     return answer
 
 
 def save_draft(
     connection: Connection, rater_id: int, assignment_id: int, *, payload: object, now: float
 ) -> dict[str, Any]:
-    """Keep unfinished work, so that it can be taken up on another machine. A draft is no answer and is never exported."""
+    """Keep unfinished work, to be taken up on another machine. A draft is no answer and is never exported."""
     row = own_assignment(connection, rater_id, assignment_id)
     if not isinstance(payload, Mapping):
         raise Refusal(422, "invalid", "A draft must be an object.", field="payload")

@@ -138,4 +138,3 @@ def parse_json(raw: bytes) -> Mapping[str, Any]:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(name)
-

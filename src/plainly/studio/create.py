@@ -90,9 +90,7 @@ def gather(project: Project, *, directory: Path, demo: bool = False) -> Iterator
         ]
     else:
         made = [
-            make_item(
-                evalset.sources[at], [(system, texts[at])], name=evalset.ids[at], tokens=project.data.tokens
-            )
+            make_item(evalset.sources[at], [(system, texts[at])], name=evalset.ids[at], tokens=project.data.tokens)
             for at in order
             for system, texts in outputs.items()
         ]
@@ -109,16 +107,14 @@ def _read(project: Project, directory: Path) -> tuple[EvalSet, Mapping[str, Sequ
         evalset = inputs.read_evalset(source=directory / where.source)
         against = where.source
     else:
-        raise BadInput("The project names no data. Say [data] test_set = \"asset/test\" or source = \"FILE\".")
+        raise BadInput('The project names no data. Say [data] test_set = "asset/test" or source = "FILE".')
     outputs: dict[str, Sequence[str]] = {system: data.outputs(where.test_set, system) for system in where.systems}
     if where.outputs:
         named = [_beside(directory, spec) for spec in where.outputs]
-        outputs |= inputs.read_outputs(
-            named, n=len(evalset), against=against, sources=evalset.sources, ids=evalset.ids
-        )
+        outputs |= inputs.read_outputs(named, n=len(evalset), against=against, sources=evalset.sources, ids=evalset.ids)
     if not outputs:
         known = f" Systems of {where.test_set}: {', '.join(data.systems(where.test_set))}." if where.test_set else ""
-        raise BadInput(f"The project names no outputs. Say [data] outputs = [\"NAME=FILE\"].{known}")
+        raise BadInput(f'The project names no outputs. Say [data] outputs = ["NAME=FILE"].{known}')
     if project.task == "ranking" and len(outputs) < 2:
         raise BadInput("A ranking compares outputs; give at least two systems.")
     return evalset, outputs
@@ -131,9 +127,7 @@ def _beside(directory: Path, spec: str) -> str:
     return f"{name}={directory / path}"
 
 
-def _rankings(
-    project: Project, texts: Mapping[str, str], rng: random.Random
-) -> Iterator[list[tuple[str, str]]]:
+def _rankings(project: Project, texts: Mapping[str, str], rng: random.Random) -> Iterator[list[tuple[str, str]]]:
     """The comparisons for one source: all pairs, or groups that hold every system once."""
     if project.ranking.method == "pairwise":
         yield from ([*pair] for pair in itertools.combinations(texts.items(), 2))

@@ -62,9 +62,7 @@ async def accept_invitation(call: Call) -> Response:
     invitation = await studio.read(lambda connection: people.find_invitation(connection, token))
     if project.consent and invitation.kind != "owner" and call.data.get("consent") != "yes":
         raise Refusal(422, "consent", "Taking part needs your consent. Go back, read the text and tick the box.")
-    session = await studio.write(
-        lambda connection: people.accept(connection, project, studio.secret, token, crowd)
-    )
+    session = await studio.write(lambda connection: people.accept(connection, project, studio.secret, token, crowd))
     response = studio.redirect("/")
     _set_cookie(call, response, SESSION_COOKIE, session, int(people.SESSION_SECONDS))
     return response

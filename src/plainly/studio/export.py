@@ -1,4 +1,4 @@
-"""Everything that was collected, as files: long tables that ``plainly meta`` reads, alignments for ``plainly operations``.
+"""What was collected, as files: long tables for ``plainly meta``, alignments for ``plainly operations``.
 
 People appear under their pseudonyms only. Text that a spreadsheet would run as a formula gets an apostrophe in front in
 CSV, and only there; JSONL and Parquet hold it as it was typed.
@@ -21,7 +21,8 @@ from plainly.studio.project import Project
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 _RATINGS = (
-    "system", "item", "rater", "dimension", "rating", "source", "output", "comment", "late", "overtime", "seconds", "at",
+    "system", "item", "rater", "dimension", "rating", "source", "output", "comment", "late", "overtime", "seconds",
+    "at",
 )  # fmt: skip
 _RANKINGS = ("item", "rater", "shown", "best", "worst", "tie", "source", "comment", "late", "overtime", "seconds", "at")
 _OPERATIONS = (
@@ -37,7 +38,7 @@ def columns(project: Project) -> tuple[str, ...]:
 
 
 def rows(ledger: Ledger, project: Project) -> Iterator[dict[str, Any]]:
-    """The long table: a row for each rating, each ranking or each group of words. Cannot judge is a row without value."""
+    """The long table: a row for each rating, each ranking or each group of words; without value where it cannot be judged."""
     make: Callable[[Project, Unit, Answer], Iterator[dict[str, Any]]] = {
         "rating": _rating_rows,
         "ranking": _ranking_rows,
@@ -203,8 +204,8 @@ def _alignments(ledger: Ledger, project: Project) -> bytes:
             for group in answer.payload["groups"]
             for label in group["labels"]
         )
-        texts = (" ".join(tasks.tokens(text, unit.tokens)) for text in (unit.source, unit.output))
-        pair = Pair(unit.name, *texts, groups=groups)
+        source, output = (" ".join(tasks.tokens(text, unit.tokens)) for text in (unit.source, unit.output))
+        pair = Pair(unit.name, source, output, groups=groups)
         parts.setdefault((unit.system, answer.rater), []).append(pair)
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:

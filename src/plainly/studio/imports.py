@@ -217,4 +217,3 @@ def _number(value: Any, where: str) -> float | None:
 
 def _back(value: Any) -> Any:
     return original(value) if isinstance(value, str) else value
-

@@ -1,4 +1,4 @@
-"""The running project in figures: how far, how fast, how well people agree, who stands apart, and what is still open."""
+"""The running project in figures: how far, how fast, how well people agree, who stands apart, what is open."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def _apart(columns: Sequence[Column]) -> dict[str, tuple[float, int]]:
 def precision(
     columns: Sequence[Column], answers: Sequence[Answer], project: Project, ledger: Ledger, pace: float
 ) -> Iterator[dict[str, Any]]:
-    """Each system's mean with the half-width of its 95 % interval: now, an hour on at this pace, and when all is done."""
+    """Each system's mean with the half-width of its 95 % interval: now, in an hour at this pace, and at the end."""
     planned = Counter(one.system for one in ledger.items.values() if one.kind == "main")
     for column in columns:
         for system in np.unique(column.systems):

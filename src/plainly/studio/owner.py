@@ -173,9 +173,7 @@ async def disagreements_page(call: Call) -> Response:
         }
     )
     token = call.studio.page_token(call.person.session)
-    return call.studio.page(
-        "disagreements.html", page_token=token, found=found, settled=settled, here="disagreements"
-    )
+    return call.studio.page("disagreements.html", page_token=token, found=found, settled=settled, here="disagreements")
 
 
 async def adjudicate(call: Call) -> Response:
@@ -183,10 +181,14 @@ async def adjudicate(call: Call) -> Response:
     number = integer(call.data.get("item"), "item")
     project, person = call.studio.project, call.person
     if project.task == "rating":
-        values = {
-            scale.name: float(text) if (text := call.text(f"value.{scale.name}", "")).strip() else None
-            for scale in project.scales
-        } if _numbers(call) else None
+        values = (
+            {
+                scale.name: float(text) if (text := call.text(f"value.{scale.name}", "")).strip() else None
+                for scale in project.scales
+            }
+            if _numbers(call)
+            else None
+        )
         if values is None:
             raise Refusal(422, "invalid", "Values must be numbers.")
         payload: dict[str, Any] = {"values": values}
@@ -276,6 +278,7 @@ async def watch(studio: Any, *, every: float = 30.0) -> None:
             return figures.enough(studio.ledger, studio.project)
 
         if await anyio.to_thread.run_sync(compute) and not await studio.read(_stopped):
+
             def work(connection: Connection) -> None:
                 connection.execute(insert(schema.about).values(key="stopped", value="precision reached"))
                 note(connection, "stop rule", "stop", {"half_width": studio.project.stop.half_width})

@@ -110,7 +110,9 @@ def accept(connection: Connection, project: Project, secret: Secret, token: str,
     return open_session(connection, person.id, row.id)
 
 
-def open_session(connection: Connection, rater_id: int, invitation_id: int | None, *, seconds: float | None = None) -> str:
+def open_session(
+    connection: Connection, rater_id: int, invitation_id: int | None, *, seconds: float | None = None
+) -> str:
     """A new session; its token."""
     token = secrets.token_urlsafe(32)
     now = time.time()

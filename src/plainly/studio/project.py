@@ -200,12 +200,11 @@ def parse_project(content: Mapping[str, Any], *, where: str = "the project") -> 
         values = {**head, **{key: value for key, value in values.items() if key != "project"}}
     task = values.get("task", "rating")
     if task not in get_args(Task):
-        raise BadInput(f"{where}: unknown task {task!r}.{did_you_mean(str(task), get_args(Task))} Known: {get_args(Task)}")
+        raise BadInput(
+            f"{where}: unknown task {task!r}.{did_you_mean(str(task), get_args(Task))} Known: {get_args(Task)}"
+        )
     scales = tuple(_build(Scale, row, f"{where}, scales") for row in values.pop("scales", ()))
-    sections = {
-        name: _build(cast("type[Any]", kind), values.pop(name, {}), f"{where}, [{name}]")
-        for name, kind in _SECTIONS.items()
-    }
+    sections = {name: _build(kind, values.pop(name, {}), f"{where}, [{name}]") for name, kind in _SECTIONS.items()}
     project: Project = _build(Project, {**values, "scales": scales, **sections}, where)
     return _with_protocol(project, values)
 

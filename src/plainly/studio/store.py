@@ -1,8 +1,8 @@
 """The database: where it is, how it is opened, and the one place through which everything is written.
 
-SQLite allows one writer. Rather than let fifty requests fight for the lock, one thread holds the only writing connection
-and takes whatever is waiting into one transaction, so that a busy moment costs one sync to disk and not fifty. An answer is
-acknowledged after the commit that holds it, never before. PostgreSQL gets a few such threads, a transaction each.
+SQLite allows one writer. Rather than let fifty requests fight for the lock, one thread holds the only writing
+connection and takes whatever is waiting into one transaction, so that a busy moment costs one sync and not fifty. An answer
+is acknowledged after the commit that holds it, never before. PostgreSQL gets a few such threads, a transaction each.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class Store:
         self.url = make_url(_complete(url))
         self.sqlite = self.url.get_backend_name() == "sqlite"
         if self.sqlite and not create and not Path(self.url.database or "").is_file():
-            raise BadInput(f"There is no database {self.url.database}. Make it first: plainly studio create PROJECT.toml")
+            raise BadInput(
+                f"There is no database {self.url.database}. Make it first: plainly studio create PROJECT.toml"
+            )
         if self.sqlite and create and self.url.database:
             # The other files that SQLite makes beside it take its mode: what people wrote is nobody else's business.
             os.close(os.open(self.url.database, os.O_CREAT | os.O_RDWR, 0o600))
@@ -137,9 +139,9 @@ class Store:
             except BaseException as error:
                 outcomes = [(job, None, error) for job in batch]
                 break
-        for job, result, error in outcomes:
-            if error is not None:
-                job.future.set_exception(error)
+        for job, result, fault in outcomes:
+            if fault is not None:
+                job.future.set_exception(fault)
             else:
                 job.future.set_result(result)
 
@@ -217,7 +219,9 @@ def _complete(url: str) -> str:
     try:
         make_url(f"{scheme}://{rest}").get_dialect().import_dbapi()
     except (ArgumentError, NoSuchModuleError):
-        raise BadInput(f"{scheme}:// is no database that the studio knows. Use sqlite:///FILE or postgresql://…") from None
+        raise BadInput(
+            f"{scheme}:// is no database that the studio knows. Use sqlite:///FILE or postgresql://…"
+        ) from None
     except ImportError:
         raise MissingExtra("PostgreSQL", package="psycopg", extra="studio") from None
     return f"{scheme}://{rest}"

@@ -158,7 +158,7 @@ def agrees(project: Project, answer: Mapping[str, Any], expected: Mapping[str, A
         used = {label for group in answer.get("groups", ()) for label in group["labels"]}
         return set(expected["labels"]) <= used
     if "best" in expected:
-        return answer.get("choice", {}).get("best_system") == expected["best"]
+        return bool(answer.get("choice", {}).get("best_system") == expected["best"])
     return True
 
 

@@ -38,9 +38,7 @@ async def claim(call: Call) -> Response:
         raise Refusal(422, "invalid", "have must be a list.", field="have")
     numbers = [integer(one, "have") for one in have]
     found = await studio.write(
-        lambda connection: assign.claim(
-            connection, studio.project, person.id, want=want, have=numbers, now=time.time()
-        )
+        lambda connection: assign.claim(connection, studio.project, person.id, want=want, have=numbers, now=time.time())
     )
     told: dict[str, Any] = {
         "items": list(found.items),
@@ -125,7 +123,8 @@ async def answered(call: Call) -> Response:
             .limit(_REVIEWED)
         ).all()
         return [
-            {**assign.present(connection, studio.project, row.id), "answer": answers.public(row.payload)} for row in rows
+            {**assign.present(connection, studio.project, row.id), "answer": answers.public(row.payload)}
+            for row in rows
         ]
 
     return reply({"items": await studio.read(work)})
