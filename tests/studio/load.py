@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
-from tests.studio.conftest import Place, Server, _hidden, four
+
+from studio.conftest import Place, Server, _hidden, four
 
 
 @dataclass

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.studio.conftest import Make, Place, Server, fill, four, free_port, join, rater, rating_project, simple_items
 
 from plainly.studio.create import make_item
 from plainly.studio.project import Project, parse_project
 from plainly.studio.store import Store
+from studio.conftest import Make, Place, Server, fill, four, free_port, join, rater, rating_project, simple_items
 
 AXE = "4.14.0"
 VIEWS = {"phone": ({"width": 360, "height": 740}, 1), "zoomed": ({"width": 640, "height": 400}, 2)}

@@ -10,7 +10,8 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from tests.studio.conftest import Make, four, rater, rating_project, simple_items
+
+from studio.conftest import Make, four, rater, rating_project, simple_items
 
 
 def test_the_same_key_gets_the_same_reply_and_another_payload_a_refusal(make: Make, database: str) -> None:

@@ -11,8 +11,9 @@ import sys
 from typing import Any
 
 import pytest
-from tests.studio import load
-from tests.studio.conftest import HERE, Make, rating_project, simple_items
+
+from studio import load
+from studio.conftest import HERE, Make, rating_project, simple_items
 
 FULL = bool(os.environ.get("PLAINLY_STUDIO_FULL"))
 RATERS, EACH, KILLS = (50, 200, 20) if FULL else (50, 12, 4)

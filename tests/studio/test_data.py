@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.studio.conftest import Make, four, rater, rating_project, simple_items
 
 from plainly import data
 from plainly.studio import export, imports, live, tasks
@@ -23,6 +22,7 @@ from plainly.studio.backup import backup_to
 from plainly.studio.ledger import Ledger
 from plainly.studio.project import parse_project
 from plainly.studio.store import Store
+from studio.conftest import Make, four, rater, rating_project, simple_items
 
 
 def opened(tmp_path: Path, name: str, database: str = "") -> tuple[Store, Ledger]:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.studio.conftest import Make, Place, join, saved
 
 from plainly.studio import labels
 from plainly.studio.create import make_item
 from plainly.studio.project import Project, parse_project
+from studio.conftest import Make, Place, join, saved
 
 SOURCE = "The committee was subsequently dissolved by the angry mayor ."
 OUTPUT = "The mayor then closed the group . He was angry ."

@@ -15,12 +15,12 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.conftest import ROOT
-from tests.studio.conftest import Make, Server, free_port, join, rating_project, simple_items
 
+from conftest import ROOT
 from plainly.cli import main
 from plainly.errors import BadInput, UnknownName
 from plainly.studio.project import parse_project, protocols, read_project
+from studio.conftest import Make, Server, free_port, join, rating_project, simple_items
 
 
 def test_two_commands_from_files_to_a_running_page(tmp_path: Path, capsys: Any) -> None:

@@ -7,11 +7,11 @@ import re
 from typing import Any
 
 import pytest
-from tests.studio.conftest import Make, join, rater, rating_project, saved, simple_items
 
 from plainly.studio import create, live
 from plainly.studio.ledger import Ledger
 from plainly.studio.project import parse_project
+from studio.conftest import Make, join, rater, rating_project, saved, simple_items
 
 
 def ranking_items(count: int, systems: int) -> list[dict[str, Any]]:

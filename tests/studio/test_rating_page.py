@@ -7,7 +7,8 @@ import random
 from typing import Any
 
 import pytest
-from tests.studio.conftest import Make, Place, join, rating_project, saved, simple_items
+
+from studio.conftest import Make, Place, join, rating_project, saved, simple_items
 
 KEYS = ("4", "5", "2", "1", "Enter")
 

@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.studio.conftest import (
+
+from plainly.errors import BadInput
+from plainly.studio.app import build
+from plainly.studio.context import SESSION_COOKIE, Studio
+from plainly.studio.create import make_item
+from plainly.studio.guard import LONGEST_BODY, Address, Limiter
+from plainly.studio.people import Secret, hashed
+from plainly.studio.project import parse_project
+from plainly.studio.routes import ENDPOINTS, Endpoint
+from plainly.studio.serve import serve as run_server
+from studio.conftest import (
     Make,
     Place,
     Rater,
@@ -22,16 +32,6 @@ from tests.studio.conftest import (
     rating_project,
     simple_items,
 )
-
-from plainly.errors import BadInput
-from plainly.studio.app import build
-from plainly.studio.context import SESSION_COOKIE, Studio
-from plainly.studio.create import make_item
-from plainly.studio.guard import LONGEST_BODY, Address, Limiter
-from plainly.studio.people import Secret, hashed
-from plainly.studio.project import parse_project
-from plainly.studio.routes import ENDPOINTS, Endpoint
-from plainly.studio.serve import serve as run_server
 
 ORIGIN = "http://localhost"
 CHANGING = [row for row in ENDPOINTS if row.method != "GET"]

@@ -49,12 +49,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     serve = action("serve", "serve the project's pages")
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    serve.add_argument("--port", type=int, default=8000)
+    serve.add_argument("--port", type=int, default=8000, help="port to listen on (default: 8000)")
     serve.add_argument("--expose", action="store_true", help="allow an address that other machines can reach")
     serve.add_argument("--public-url", default="", metavar="URL", help="what a proxy in front calls it")
 
     invite = action("invite", "make links for raters or owners")
-    invite.add_argument("--kind", choices=("person", "crowd", "owner"), default="person")
+    invite.add_argument("--kind", choices=("person", "crowd", "owner"), default="person", help="for whom")
     invite.add_argument("--label", default="", help="a note to yourself; never exported")
     invite.add_argument("--once", action="store_true", help="a personal link that works only once")
     invite.add_argument("-n", type=int, default=1, metavar="N", help="how many links")
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     status = action("status", "how far the project is")
     status.add_argument("--json", action="store_true", help="print JSON")
     backup = action("backup", "copy a SQLite project while it runs")
-    backup.add_argument("output", metavar="FILE", type=Path)
+    backup.add_argument("output", metavar="FILE", type=Path, help="where the copy goes")
 
 
 def run(args: argparse.Namespace) -> int:

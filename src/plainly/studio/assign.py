@@ -1,8 +1,8 @@
 """Who gets which item: each to exactly as many people as wanted, breadth first, in an order of each person's own.
 
 An item handed out is leased. A lease that runs out is offered to someone else; if the first person answers after all,
-the answer is kept and marked late. ``item.taken`` counts the leases that run and the answers that count, inside the same
-transaction that changes them, so that a claim is one small query however large the project is.
+the answer is kept and marked late. ``item.taken`` counts the leases that run and the answers that count, inside the
+same transaction that changes them, so that a claim is one small query however large the project is.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def columns(project: Project) -> tuple[str, ...]:
 
 
 def rows(ledger: Ledger, project: Project) -> Iterator[dict[str, Any]]:
-    """The long table: a row for each rating, each ranking or each group of words; without value where it cannot be judged."""
+    """The long table: a row for each rating, ranking or group of words; no value where it could not be judged."""
     make: Callable[[Project, Unit, Answer], Iterator[dict[str, Any]]] = {
         "rating": _rating_rows,
         "ranking": _ranking_rows,

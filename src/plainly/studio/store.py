@@ -1,8 +1,9 @@
 """The database: where it is, how it is opened, and the one place through which everything is written.
 
 SQLite allows one writer. Rather than let fifty requests fight for the lock, one thread holds the only writing
-connection and takes whatever is waiting into one transaction, so that a busy moment costs one sync and not fifty. An answer
-is acknowledged after the commit that holds it, never before. PostgreSQL gets a few such threads, a transaction each.
+connection and takes whatever is waiting into one transaction, so that a busy moment costs one sync and not fifty. An
+answer is acknowledged after the commit that holds it, never before. PostgreSQL gets a few such threads, a transaction
+each.
 """
 
 from __future__ import annotations
