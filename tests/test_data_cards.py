@@ -11,6 +11,7 @@ from plainly import data
 from plainly.data.readers import EVALSETS, TABLES
 from plainly.errors import BadInput, UnknownName
 
+ROOT = Path(__file__).resolve().parent.parent
 CARDS = list(data.cards())
 EVALUATION_SETS = [card.name for card in CARDS if card.kind == "evalset"]
 SPDX_OR_UNKNOWN = re.compile(r"unknown|CC-BY(-NC)?(-SA)?-\d\.\d")
@@ -216,3 +217,14 @@ def test_demo() -> None:
     assert len(set(evalset.groups)) > 1
     assert all(len(written) == len(evalset) for written in outputs.values())
     assert outputs["copy"] == evalset.sources
+
+
+@pytest.mark.parametrize("card", CARDS, ids=by_name)
+def test_the_documentation_lists_the_card(card: data.Card) -> None:
+    row = f"| `{card.name}` | {card.items:,} | {card.title} | {card.licence} |"
+    assert row in (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+
+
+def test_the_documentation_lists_every_reader() -> None:
+    text = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+    assert all(f"| `{reader}` |" in text for reader in (*EVALSETS, *TABLES, "paths"))

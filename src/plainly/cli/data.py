@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from plainly import data
+from plainly.cli.output import note, print_grid, print_json
 from plainly.errors import BadInput
+from plainly.tables import Grid
 
 HELP = "list, describe and fetch public test sets, system outputs and ratings"
 
@@ -51,24 +52,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(cards: Sequence[data.Card], *, as_json: bool) -> None:
     if as_json:
-        _print_json({"sets": [_summary(card) for card in cards]})
+        print_json({"schema": _SCHEMA, "sets": [_summary(card) for card in cards]})
         return
-    _print_table(
-        ("name", "kind", "items", "size", "licence", "here", "title"),
-        [
-            (
-                card.name,
-                card.kind,
-                f"{card.items:,}",
-                _bytes(card.size),
-                card.licence,
-                "yes" if _is_here(card) else "no",
-                card.title,
-            )
-            for card in cards
-        ],
-        numeric={"items", "size"},
+    rows = (
+        (card.name, card.kind, f"{card.items:,}", _bytes(card.size), card.licence, _yes(_is_here(card)), card.title)
+        for card in cards
     )
+    header = ("name", "kind", "items", "size", "licence", "here", "title")
+    print_grid(Grid(header, tuple(rows), text_columns=frozenset({0, 1, 4, 5, 6})))
 
 
 def _info(card: data.Card, *, as_json: bool) -> None:
@@ -85,8 +76,9 @@ def _info(card: data.Card, *, as_json: bool) -> None:
             }
             for file in card.files
         ]
-        _print_json(
+        print_json(
             {
+                "schema": _SCHEMA,
                 "set": _summary(card)
                 | {
                     "description": card.description,
@@ -99,7 +91,7 @@ def _info(card: data.Card, *, as_json: bool) -> None:
                     "within": card.within or None,
                     "systems": systems,
                     "files": files,
-                }
+                },
             }
         )
         return
@@ -131,17 +123,18 @@ def _get(cards: Sequence[data.Card], *, as_json: bool) -> None:
             paths = data.paths(card.name, progress=progress, repair=True)
         found.append((card, [path for role in paths.values() for path in role]))
     if as_json:
-        _print_json({"sets": [_summary(card) | {"paths": [str(path) for path in paths]} for card, paths in found]})
+        print_json(
+            {
+                "schema": _SCHEMA,
+                "sets": [_summary(card) | {"paths": [str(path) for path in paths]} for card, paths in found],
+            }
+        )
         return
-    _print_table(
-        ("name", "files", "size", "licence", "where"),
-        [
-            (card.name, str(len(paths)), _bytes(card.size), card.licence, _common_directory(paths))
-            for card, paths in found
-        ],
-        numeric={"files", "size"},
+    rows = (
+        (card.name, str(len(paths)), _bytes(card.size), card.licence, _common_directory(paths)) for card, paths in found
     )
-    print(f"{len(found)} data sets are here and every file is what its card says.", file=sys.stderr)
+    print_grid(Grid(("name", "files", "size", "licence", "where"), tuple(rows), text_columns=frozenset({0, 3, 4})))
+    note("Every file is what its card says.")
 
 
 def _chosen(args: argparse.Namespace) -> list[data.Card]:
@@ -167,7 +160,7 @@ def _progress(card: data.Card) -> Iterator[data.Progress | None]:
         return
     label = f"{card.name} ({len(card.files)} files, {_bytes(card.size)})"
     if not sys.stderr.isatty():
-        print(f"Fetching {label} …", file=sys.stderr)
+        note(f"Fetching {label} …")
         yield None
         return
     from rich.console import Console
@@ -209,27 +202,5 @@ def _bytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} KB"
 
 
-def _print_json(content: dict[str, Any]) -> None:
-    print(json.dumps({"schema": _SCHEMA} | content, ensure_ascii=False, indent=1))
-
-
-def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: set[str]) -> None:
-    """A table that a terminal folds to its width; in a pipe, plain columns at least two spaces apart."""
-    if sys.stdout.isatty():
-        from rich.console import Console
-        from rich.table import Table
-
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        for name in head:
-            table.add_column(name, justify="right" if name in numeric else "left", no_wrap=name == "name")
-        for row in rows:
-            table.add_row(*row)
-        Console().print(table)
-        return
-    widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
-    for row in (head, *rows):
-        cells = [
-            cell.rjust(width) if name in numeric else cell.ljust(width)
-            for name, cell, width in zip(head, row, widths, strict=True)
-        ]
-        print("  ".join(cells).rstrip())
+def _yes(answer: bool) -> str:
+    return "yes" if answer else "no"
