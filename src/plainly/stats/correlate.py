@@ -182,11 +182,36 @@ def partial(
         # Ranks change with each draw; a draw at a time keeps memory small.
         for at, weight in enumerate(drawn):
             ranks = np.stack([weighted_ranks(column, weight[None])[0] for column in columns.T], axis=1)
-            found[at] = _partial_of(_covariances(ranks, weight[None])[0])
+            found[at] = _partial_of(_covariances(ranks, weight[None]))[0]
         return found
-    for at, covariance in enumerate(_covariances(columns, drawn)):
-        found[at] = _partial_of(covariance)
-    return found
+    return _partial_of(_covariances(columns, drawn))
+
+
+def rowwise(x: Floats, y: Floats, *, kind: Kind = "pearson") -> Floats:
+    """The correlation of each row of x with the same row of y (or with y, if that is one list)."""
+    y = np.broadcast_to(y, x.shape)
+    if kind == "kendall":
+        left, right = np.triu_indices(x.shape[1], 1)
+        found = np.empty(len(x))
+        step = max(1, _BLOCK // max(1, len(left)))
+        for start in range(0, len(x), step):
+            part = slice(start, start + step)
+            one = np.sign(x[part][:, left] - x[part][:, right])
+            other = np.sign(y[part][:, left] - y[part][:, right])
+            untied = np.sqrt((one**2).sum(axis=1)) * np.sqrt((other**2).sum(axis=1))
+            found[part] = ratio((one * other).sum(axis=1), untied)
+        return found
+    if kind == "spearman":
+        from scipy.stats import rankdata
+
+        undefined = np.isnan(x + y).any(axis=1, keepdims=True)
+        x = np.where(undefined, np.nan, rankdata(x, axis=1))
+        y = np.where(undefined, np.nan, rankdata(y, axis=1))
+    # Less the first column before the mean: a constant row is then exactly 0, not the noise of its mean.
+    x, y = x - x[:, :1], y - y[:, :1]
+    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
+    spread = np.sqrt((x**2).sum(axis=1)) * np.sqrt((y**2).sum(axis=1))
+    return np.clip(ratio((x * y).sum(axis=1), spread), -1.0, 1.0)
 
 
 def partial_p_value(value: float, *, n: int, given: int) -> float:
@@ -205,19 +230,20 @@ def _covariances(columns: Floats, weights: Floats) -> Floats:
     return found
 
 
-def _partial_of(covariance: Floats) -> float:
-    scale = np.sqrt(np.diag(covariance))
-    if (scale < 1e-9).any():
-        return float("nan")
-    among = covariance / np.outer(scale, scale)
+def _partial_of(covariances: Floats) -> Floats:
+    """From covariances of (x, y, given …), (draws, k, k), to the partial correlation of x and y."""
+    scale = np.sqrt(np.abs(np.diagonal(covariances, axis1=1, axis2=2)))
+    usable: npt.NDArray[np.bool_] = np.all(scale > 1e-9, axis=1)
+    safe = np.where(usable[:, None], scale, 1.0)
+    among = covariances / (safe[:, :, None] * safe[:, None, :])
+    given = among[:, 2:, 2:]
     # A variable that the others determine leaves nothing to correlate.
-    if np.linalg.cond(among[2:, 2:]) > 1e12 if among.shape[0] > 2 else False:
-        return float("nan")
-    solved = np.linalg.solve(among[2:, 2:], among[2:, :2]) if among.shape[0] > 2 else np.zeros((0, 2))
-    left = among[:2, :2] - among[:2, 2:] @ solved
-    if min(left[0, 0], left[1, 1]) < 1e-12:
-        return float("nan")
-    return float(left[0, 1] / np.sqrt(left[0, 0] * left[1, 1]))
+    usable &= np.linalg.cond(given) < 1e12
+    given = np.where(usable[:, None, None], given, np.eye(given.shape[1]))
+    left = among[:, :2, :2] - among[:, :2, 2:] @ np.linalg.solve(given, among[:, 2:, :2])
+    rest = left[:, 0, 0] * left[:, 1, 1]
+    usable &= (left[:, 0, 0] > 1e-12) & (left[:, 1, 1] > 1e-12)
+    return np.where(usable, ratio(left[:, 0, 1], np.sqrt(np.abs(rest))), np.nan)
 
 
 def _weighted_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:

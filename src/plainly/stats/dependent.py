@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from plainly.errors import BadInput
 from plainly.stats.agreement import ratio
-from plainly.stats.correlate import Kind, correlation, weighted
+from plainly.stats.correlate import Kind, correlation, rowwise
 from plainly.stats.resample import Floats
 
 
@@ -61,25 +62,27 @@ def permute_both(
     system_level: bool = False,
     permutations: int = 1000,
     rng: np.random.Generator,
+    swapped: npt.NDArray[np.bool_] | None = None,
 ) -> Difference:
     """PERM-BOTH of Deutsch et al. (2021), two-sided: were the two metrics interchangeable?
 
     Both metrics' scores are standardised; then the scores of randomly chosen systems, and after that those of randomly
     chosen items, are exchanged between the metrics. ``system_level`` correlates means by system, else the scores of all
-    outputs are correlated together. p = (1 + permutations as extreme) / (1 + permutations).
+    outputs are correlated together. p = (1 + permutations as extreme) / (1 + permutations). ``swapped`` is a result of
+    ``swaps``, for many pairs of metrics on the same outputs.
     """
     if permutations < 1:
         raise BadInput(f"The number of permutations must be at least 1, not {permutations}.")
     kept = ~(np.isnan(human) | np.isnan(first) | np.isnan(second))
     of_system = np.unique(np.array(systems, dtype=str)[kept], return_inverse=True)[1]
-    of_item = np.unique(np.array(items, dtype=str)[kept], return_inverse=True)[1]
     human, one, other = human[kept], _standardised(first[kept]), _standardised(second[kept])
     n = len(human)
     name = f"permute-both, {kind}, {permutations} permutations"
     if n < 2 or np.isnan(one).any() or np.isnan(other).any():
         return Difference(float("nan"), float("nan"), float("nan"), name, n)
-    swapped = rng.random((permutations, int(of_system.max()) + 1))[:, of_system] < 0.5
-    swapped ^= rng.random((permutations, int(of_item.max()) + 1))[:, of_item] < 0.5
+    if swapped is None:
+        swapped = swaps(systems, items, permutations=permutations, rng=rng)
+    swapped, permutations = swapped[:, kept], len(swapped)
     mixed_one, mixed_other = np.where(swapped, other, one), np.where(swapped, one, other)
     if system_level:
         member = np.eye(int(of_system.max()) + 1)[of_system] / np.bincount(of_system)
@@ -92,17 +95,15 @@ def permute_both(
     return Difference(observed[0], observed[1], p, name, n)
 
 
-def rowwise(rows: Floats, y: Floats, *, kind: Kind = "pearson") -> Floats:
-    """The correlation of every row with ``y``."""
-    if kind == "kendall":
-        once = np.ones((1, len(y)))
-        return np.array([weighted(row, y, once, kind=kind)[0] for row in rows])
-    if kind == "spearman":
-        from scipy.stats import rankdata
-
-        rows, y = rankdata(rows, axis=1), rankdata(y)
-    centred, target = rows - rows.mean(axis=1, keepdims=True), y - y.mean()
-    return ratio(centred @ target, np.sqrt((centred**2).sum(axis=1) * (target**2).sum()))
+def swaps(
+    systems: Sequence[str], items: Sequence[str], *, permutations: int, rng: np.random.Generator
+) -> npt.NDArray[np.bool_]:
+    """Which scores are exchanged in each permutation: those of some systems, and then those of some items."""
+    of_system = np.unique(np.array(systems, dtype=str), return_inverse=True)[1]
+    of_item = np.unique(np.array(items, dtype=str), return_inverse=True)[1]
+    swapped = rng.random((permutations, int(of_system.max()) + 1))[:, of_system] < 0.5
+    exchanged: npt.NDArray[np.bool_] = swapped ^ (rng.random((permutations, int(of_item.max()) + 1))[:, of_item] < 0.5)
+    return exchanged
 
 
 def _standardised(values: Floats) -> Floats:
