@@ -78,7 +78,8 @@ def t_test(correlation: float, *, df: int, alternative: Alternative = "two-sided
     if df < 1 or np.isnan(correlation):
         return float("nan")
     bounded = min(1.0, max(-1.0, correlation))
-    t = np.inf * np.sign(bounded) if abs(bounded) == 1 else bounded * np.sqrt(df / (1 - bounded**2))
+    # A perfect correlation may fall short of 1 by the last bit.
+    t = np.inf * np.sign(bounded) if abs(bounded) > 1 - 1e-14 else bounded * np.sqrt(df / (1 - bounded**2))
     below = float(stdtr(df, t)) if np.isfinite(t) else float(t > 0)
     above = float(stdtr(df, -t)) if np.isfinite(t) else float(t < 0)
     return {"two-sided": min(1.0, 2 * min(below, above)), "greater": above, "less": below}[alternative]
