@@ -62,7 +62,8 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
     if "SARI" in table and table["SARI"].sound is not None:
         lines.append(
             f"On the filtered outputs the csv's SARI correlates {table['SARI'].ours:.2f} with simplicity; EASSE's "
-            f"default SARI, on the same outputs, {table['SARI'].sound:.2f}. Which SARI was computed decides what is said of it."
+            f"default SARI, on the same outputs, {table['SARI'].sound:.2f}. "
+            "Which SARI was computed decides what is said of it."
         )
     if table and not any(cell.table == "sle" for cell in cells):
         lines.append(

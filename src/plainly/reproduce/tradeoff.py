@@ -3,7 +3,8 @@
 The paper's own ratings were never released, so no cell can be expected to agree: ``published`` is what they found on
 their 500 outputs, ``ours`` what the same procedure finds on others. That is the point of running it. The inverse
 relation of simplicity and adequacy that names the paper shows on the ACL-2018 systems and is *positive* on
-Simplicity-DA, where broken outputs are rated low on everything; that sentences are worth more than raters holds on both.
+Simplicity-DA, where broken outputs are rated low on everything; that sentences are worth more than raters holds on
+both.
 """
 
 from __future__ import annotations
