@@ -73,8 +73,9 @@ def run(args: argparse.Namespace) -> int:
         print(line)
     output.note(
         f"Pilot: {judgements.name}, {dimension}, {len(found.reference.systems)} systems, about "
-        f"{found.reference.sentences} sentences and {found.reference.raters:.1f} raters each; {found.reference.test} t-test at p < {args.alpha:g}, "
-        f"{args.draws} draws, seed {args.seed}. tau: Kendall's tau-b of the significance patterns, each pair both ways."
+        f"{found.reference.sentences} sentences and {found.reference.raters:.1f} raters each; {found.reference.test} "
+        f"t-test at p < {args.alpha:g}, {args.draws} draws, seed {args.seed}. tau: Kendall's tau-b of the significance "
+        "patterns, each pair both ways; power: of the pairs that the pilot tells apart, how many the study does."
     )
     return 0
 

@@ -100,7 +100,9 @@ def make_plan(
     rng = np.random.default_rng(seed)
     most = max(1, round(reference.raters))
     counts = tuple(counts or (count for count in (1, 2, 3, 5, 10, 15) if count <= max(most, 3)))
-    sizes = tuple(sizes or sorted({10, 25, 50, 100, 200, 400} | {reference.sentences}))
+    # Beyond the pilot's own size a study finds what the pilot could not, and agreement with it falls for good reasons.
+    usual = {size for size in (10, 25, 50, 100, 200, 400) if size < reference.sentences}
+    sizes = tuple(sizes or sorted(usual | {reference.sentences}))
     found = components(reference)
     if difference is None:
         low, high = ratings.scale or (float(np.nanmin(ratings.values)), float(np.nanmax(ratings.values)))
