@@ -54,7 +54,7 @@ def features(view: View, table: npt.NDArray[np.int32], *, side: int, buckets: in
     real = view.words != 0
     found = np.empty((int(real.sum()), len(values)), dtype=np.int64)
     for template, value in enumerate(values):
-        hashed = (value[real].astype(np.int64) * 64 + template) * 2 + side
+        hashed = (value[real].astype(np.int64) * 128 + template) * 2 + side
         hashed = (hashed ^ (hashed >> 15)) * _MIX
         found[:, template] = (hashed ^ (hashed >> 29)) % buckets
     return found

@@ -20,6 +20,7 @@ from plainly.errors import MissingExtra
 from plainly.operations.annotation import SIDES, Pair, token_labels
 from plainly.operations.label import Labels, TrainedLabeller
 from plainly.operations.model import NEIGHBOURS, Weights
+from plainly.operations.parse import Parser
 from plainly.operations.pipeline import batches, facts
 from plainly.operations.words import Words
 
@@ -58,14 +59,17 @@ def label_sets(pairs: Sequence[Pair]) -> tuple[tuple[str, ...], tuple[str, ...]]
     return found[0], found[1]
 
 
-def examples(pairs: Sequence[Pair], labels: tuple[Sequence[str], Sequence[str]], *, buckets: int) -> list[Example]:
+def examples(
+    pairs: Sequence[Pair], labels: tuple[Sequence[str], Sequence[str]], *, buckets: int, parser: Parser | None = None
+) -> list[Example]:
     """All pairs as the model sees them."""
     words = Words()
     index = [{label: at for at, label in enumerate(names)} for names in labels]
     tokens = [pair.source_tokens for pair in pairs], [pair.output_tokens for pair in pairs]
     found: dict[int, Example] = {}
+    parses = (parser.parse(tokens[0]), parser.parse(tokens[1])) if parser is not None else None
     for batch in batches(*tokens, words):
-        rows, _, _ = facts(batch, words, buckets=buckets)
+        rows, _, _ = facts(batch, words, buckets=buckets, parses=parses)
         starts = [0, 0]
         for at, number in enumerate(batch.aligned.order.tolist()):
             pair = pairs[number]

@@ -40,8 +40,8 @@ class Operation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name under which the operation is known, the label first."""
-        return tuple(dict.fromkeys(name for name in (self.label, self.guide, self.paper) if name))
+        """Every name under which the operation is known, in any case, the label first."""
+        return tuple({name.casefold(): name for name in (self.paper, self.guide, self.label) if name}.values())[::-1]
 
 
 @dataclass(frozen=True)
