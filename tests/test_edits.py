@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from collections import Counter
 from pathlib import Path
 
@@ -235,3 +236,10 @@ def test_unknown_settings_are_refused() -> None:
     with pytest.raises(BadSpec, match="It may be"):
         Quality(sentences="stops")  # type: ignore[arg-type]
     assert repr(Quality(lowercase=True)) == "quality(lowercase=true)"
+
+
+def test_examples_in_the_documentation() -> None:
+    page = Path(__file__).parent.parent / "docs" / "metrics-edits.md"
+    outcome = doctest.testfile(str(page), module_relative=False)
+    assert outcome.attempted
+    assert not outcome.failed

@@ -50,6 +50,7 @@ class Fkgl(Metric):
         "sentences",
         "syllables",
     )
+    shown: ClassVar[tuple[str, ...]] = ("fkgl", "words_per_sentence", "syllables_per_word")
     evidence: ClassVar[str] = (
         "FKGL only sees word and sentence length: full stops inserted at random drive it as low as one likes "
         "(Tanprasert & Kauchak 2021). Report its parts; do not rank systems by it."
