@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from plainly import data
 from plainly.errors import BadInput, UnknownName
 from plainly.operations import formats, typology, yawat
@@ -109,7 +110,9 @@ def test_all_formats_lose_nothing(gold: tuple[Pair, ...], tmp_path: Path, ending
     assert formats.load(tmp_path / f"gold{ending}") == gold
 
 
-_words = st.lists(st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=5), min_size=1, max_size=6)
+_words = st.lists(
+    st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=5), min_size=1, max_size=6
+)
 
 
 @st.composite

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from plainly import data
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
@@ -40,7 +41,11 @@ def test_agreement_is_undefined_where_nothing_varies() -> None:
 
 def test_an_annotator_against_gold() -> None:
     gold = [Pair("1", "a b c d", "a e", (Group((1, 2), (), "delmod"), Group((3,), (1,), "synonym")))]
-    marked = [Pair("1", "a b c d", "a e", (Group((1,), (), "delmod"), Group((2,), (), "deloth"), Group((3,), (1,), "synonym")))]
+    marked = [
+        Pair(
+            "1", "a b c d", "a e", (Group((1,), (), "delmod"), Group((2,), (), "deloth"), Group((3,), (1,), "synonym"))
+        )
+    ]
     source, output = against_gold(gold, marked)
     scores = {score.label: score for score in source.labels}
     assert (scores["delmod"].precision, scores["delmod"].recall) == (1.0, 0.5)
@@ -112,7 +117,9 @@ def test_options_of_score(mirror: Path) -> None:
 
 def test_profiles_are_compared_source_by_source() -> None:
     split = Group((), (1,), "split")
-    people = [Pair(str(at), f"s {at}", "o .", (split,) if at % 2 else (), part=str(part)) for at in range(60) for part in "ab"]
+    people = [
+        Pair(str(at), f"s {at}", "o .", (split,) if at % 2 else (), part=str(part)) for at in range(60) for part in "ab"
+    ]
     system = [Pair(str(at), f"s {at}", "o", ()) for at in range(60)]
     found = {each.label: each for each in compare(system, people, rng=np.random.default_rng(0))}
     assert (found["split"].share, found["split"].people) == (0.0, 0.5)
@@ -146,5 +153,7 @@ def test_leave_one_out_is_the_score_against_the_others() -> None:
     pairs = [Pair("1", "a b c d", text) for text in ("a b", "a c", "a b d")] + [Pair("2", "x", "y")]
     found = leave_one_out(pairs, metric("sari"))
     alone = EvalSet.of(["a b c d"], references=[["a c", "a b d"]])
-    assert found["sari"][0] == pytest.approx(float(evaluate(alone, {"s": ["a b"]}, ["sari"], intervals=False)["s"]["sari"]))
+    assert found["sari"][0] == pytest.approx(
+        float(evaluate(alone, {"s": ["a b"]}, ["sari"], intervals=False)["s"]["sari"])
+    )
     assert np.isnan(found["sari"][3])

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from plainly.reproduce.assetann import conclusions, run
 from plainly.reproduce.cells import Cell, Options
 
@@ -43,7 +44,9 @@ def test_counts(cells: list[Cell]) -> None:
 def test_lasso(cells: list[Cell]) -> None:
     assert _verdicts(cells, "3")["differs"] == _verdicts(cells, "3 R²")["differs"] == 0
     r2 = {(cell.row, cell.column): cell for cell in cells if cell.table == "3 R²"}
-    assert [r2["fitted", part].ours for part in ("keep", "add", "delete")] == pytest.approx([0.253, 0.051, 0.239], abs=6e-4)
+    assert [r2["fitted", part].ours for part in ("keep", "add", "delete")] == pytest.approx(
+        [0.253, 0.051, 0.239], abs=6e-4
+    )
     held_out = [r2["cross-validated", part] for part in ("keep", "add", "delete")]
     assert [cell.ours for cell in held_out] == pytest.approx([0.241, 0.036, 0.230], abs=6e-4)
     assert all((cell.sound or 1) < (cell.ours or 0) for cell in held_out), "keeping sources apart must cost something"

@@ -40,7 +40,9 @@ class Parser:
         try:
             self._nlp: Any = spacy.load(model, exclude=["ner", "lemmatizer", "attribute_ruler"])
         except OSError:
-            raise MissingExtra(f"The labeller with a parser (python -m spacy download {model})", package=model, extra="spacy") from None
+            raise MissingExtra(
+                f"The labeller with a parser (python -m spacy download {model})", package=model, extra="spacy"
+            ) from None
         self._codes: dict[str, int] = {}
 
     def parse(self, texts: Sequence[Sequence[str]]) -> list[Parse]:
@@ -65,15 +67,21 @@ class Parser:
 
 
 def parse_values(parses: Sequence[Parse], shape: tuple[int, int], state: Ints, kind: Ints) -> list[Ints]:
-    """Facts from parses, padded to a batch: tags and relations of a word, of its head, and of the top of its stretch."""
+    """Facts from parses, padded to a batch: tags and relations of a word, its head, and the top of its stretch."""
     tags, relations, heads = (np.zeros(shape, dtype=np.int64) for _ in range(3))
     for at, parse in enumerate(parses):
         size = min(len(parse.tags), shape[1])
-        tags[at, :size], relations[at, :size], heads[at, :size] = parse.tags[:size], parse.relations[:size], parse.heads[:size]
+        tags[at, :size], relations[at, :size], heads[at, :size] = (
+            parse.tags[:size],
+            parse.relations[:size],
+            parse.heads[:size],
+        )
     heads = np.minimum(heads, shape[1] - 1)
     column = np.broadcast_to(np.arange(shape[1]), shape)
     stretch = np.where(state >= 2, 2 + (state >= 4), state)
-    run = np.cumsum(np.concatenate([np.zeros((shape[0], 1), dtype=bool), stretch[:, 1:] != stretch[:, :-1]], axis=1), axis=1)
+    run = np.cumsum(
+        np.concatenate([np.zeros((shape[0], 1), dtype=bool), stretch[:, 1:] != stretch[:, :-1]], axis=1), axis=1
+    )
     top = column.copy()
     for _ in range(8):
         above = np.take_along_axis(heads, top, axis=1)

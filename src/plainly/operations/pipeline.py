@@ -1,4 +1,4 @@
-"""From texts to what a labeller decides on: words, alignment, the rules' opinion, and the model's facts, batch by batch."""
+"""From texts to what a labeller decides on, in batches: words, alignment, the rules' opinion, the model's facts."""
 
 from __future__ import annotations
 
