@@ -16,6 +16,8 @@ COMMANDS = {
     "score": "score what systems wrote",
     "metrics": "list the metrics, or explain one",
     "operations": "what was done to the sentences: profile, compare, label",
+    "meta": "does a metric agree with people, and people with each other",
+    "plan": "how many sentences and raters a human evaluation needs",
     "reproduce": "compute the tables of a paper again",
     "data": "list, describe and fetch public test sets and outputs",
     "studio": "run the human evaluation in a web application",

@@ -1,6 +1,6 @@
-"""The papers that plainly stands on, computed again: one module a paper, each a list of cells beside the published ones.
+"""The papers that plainly stands on, computed again: one module a paper, its cells beside the published ones.
 
-Adding a recipe: a module with ``run(options) -> list[Cell]`` (and, where it helps, ``conclusions(cells) -> list[str]``),
+Adding a recipe: a module with ``run(options) -> list[Cell]`` (and, where it helps, ``conclusions(cells)``, sentences),
 the published tables as data in ``published/NAME.toml``, and one line here.
 """
 
@@ -19,6 +19,18 @@ RECIPES: dict[str, tuple[str, str]] = {
     "assetann": (
         "plainly.reproduce.assetann",
         "Linguistic corpus annotation for automatic text simplification evaluation (Cardon et al. 2022)",
+    ),
+    "bleu-splitting": (
+        "plainly.reproduce.bleu_splitting",
+        "BLEU is not suitable for the evaluation of text simplification (Sulem et al. 2018)",
+    ),
+    "sle": (
+        "plainly.reproduce.sle",
+        "Simplicity Level Estimate: a learned reference-less metric for sentence simplification (Cripwell et al. 2023)",
+    ),
+    "tradeoff": (
+        "plainly.reproduce.tradeoff",
+        "Human evaluation for text simplification: the simplicity–adequacy tradeoff (Schwarzer and Kauchak 2018)",
     ),
 }
 
