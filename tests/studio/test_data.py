@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import json
+import math
 import time
 import zipfile
 from collections import Counter
@@ -18,6 +19,7 @@ import pytest
 
 from plainly import data
 from plainly.studio import export, imports, live, tasks
+from plainly.studio.agreement import Coded
 from plainly.studio.backup import backup_to
 from plainly.studio.ledger import Ledger
 from plainly.studio.project import parse_project
@@ -230,3 +232,38 @@ def test_a_backup_while_running_is_whole_and_private(make: Make, tmp_path: Path)
     second.close()
     with pytest.raises(Exception, match="exists already"):
         backup_to(place.store, copy)
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize("name", ["asset/ratings", "acl2018/ratings"])
+def test_agreement_is_that_of_plainly_meta(mirror: Path, tmp_path: Path, name: str) -> None:
+    from plainly.meta.agreement import agreement
+    from plainly.ratings.read import read_ratings
+
+    store, ledger = opened(tmp_path, name)
+    project = store.project()
+    (tmp_path / "ratings.csv").write_bytes(export.write(ledger, project, "csv"))
+    shown = {row["name"]: row for row in live.overview(ledger, project)["agreement"]}
+    for judged in (read_ratings(tmp_path / "ratings.csv"), export.judgements(ledger, project)):
+        assert set(judged.dimensions) == set(shown)
+        for scale in project.scales:
+            found = agreement(judged[scale.name], resamples=20, draws=20)
+            expected = found.coefficients[f"Krippendorff's alpha, {scale.level}"].value
+            assert shown[scale.name]["alpha"] == pytest.approx(expected, abs=1e-9)
+    store.close()
+
+
+def test_agreement_with_gaps_is_that_of_an_independent_implementation() -> None:
+    from plainly.stats.agreement import krippendorff
+
+    independent = pytest.importorskip("krippendorff")
+    rng = np.random.default_rng(3)
+    matrix = np.where(
+        rng.random((60, 5)) < 0.3, np.nan, rng.integers(1, 6, (60, 5)) // rng.integers(1, 3, (60, 1)) + 1.0
+    )
+    unit, slot = np.nonzero(~np.isnan(matrix))
+    for level in ("nominal", "ordinal", "interval"):
+        ours = Coded.of(unit, matrix[unit, slot]).alpha(level=level)  # type: ignore[arg-type]
+        assert ours == pytest.approx(independent.alpha(matrix.T, level_of_measurement=level), abs=1e-9)
+        assert ours == pytest.approx(krippendorff(matrix, distance=level), abs=1e-9)  # type: ignore[arg-type]
+    assert math.isnan(Coded.of([1, 1, 2, 2], [3.0, 3.0, 3.0, 3.0]).alpha(level="interval")), "undefined is not 0"

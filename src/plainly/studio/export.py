@@ -14,6 +14,10 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from plainly.errors import BadInput
+from plainly.inputs.tables import Table
+from plainly.ratings.read import judgements_of
+from plainly.ratings.types import Judgements
 from plainly.studio import tasks
 from plainly.studio.context import finite
 from plainly.studio.ledger import Answer, Ledger, Unit
@@ -46,6 +50,16 @@ def rows(ledger: Ledger, project: Project) -> Iterator[dict[str, Any]]:
     }[project.task]
     for answer in ledger.answers():
         yield from make(project, ledger.items[answer.item], answer)
+
+
+def judgements(ledger: Ledger, project: Project) -> Judgements:
+    """The ratings as ``plainly meta`` and ``plainly plan`` know them, without a file in between."""
+    if project.task != "rating":
+        raise BadInput(f"{project.name} collects {project.task}, not ratings.")
+    found = list(rows(ledger, project))
+    names = ("system", "item", "rater", "dimension", "rating", "source", "output")
+    table = Table({name: [row[name] for row in found] for name in names}, project.name, range(1, len(found) + 1))
+    return judgements_of(table, name=project.name)
 
 
 def write(ledger: Ledger, project: Project, name: str) -> bytes:

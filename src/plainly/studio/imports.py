@@ -17,6 +17,7 @@ from sqlalchemy import Connection, insert, select
 
 from plainly import data, inputs
 from plainly.errors import BadInput
+from plainly.ratings.read import ONE_SYSTEM
 from plainly.studio import people, schema, tasks
 from plainly.studio.answers import fingerprint
 from plainly.studio.create import add_items, make_item
@@ -112,7 +113,7 @@ def _ratings(name: str, columns: Mapping[str, Sequence[Any]], named: Mapping[str
         return default if value is None else str(value)
 
     for row in rows:
-        key = (cell("system", row), cell("item", row), cell("output", row))
+        key = (cell("system", row, ONE_SYSTEM), cell("item", row), cell("output", row))
         if key not in places:
             places[key] = len(items)
             items.append(make_item(cell("source", row), [(key[0], key[2])], name=key[1]))
