@@ -63,7 +63,7 @@ def test_fifty_parallel_claims_give_each_item_three_different_raters(make: Make,
     from plainly.studio import assign, people
 
     project = rating_project(assignment={"overlap": 3, "ahead": 5})
-    place = make(project, simple_items(40), database=database)
+    place = make(project, simple_items(30), database=database)
     studio = place.studio()
 
     def newcomer(connection: Any) -> int:
@@ -87,8 +87,8 @@ def test_fifty_parallel_claims_give_each_item_three_different_raters(make: Make,
     for thread in threads:
         thread.join()
     held = place.query("SELECT item_id, rater_id FROM assignment")
-    assert len(held) == 40 * 3
-    assert len({(row.item_id, row.rater_id) for row in held}) == 40 * 3
+    assert len(held) == 30 * 3
+    assert len({(row.item_id, row.rater_id) for row in held}) == 30 * 3
     assert set(Counter(row.item_id for row in held).values()) == {3}
     assert {row.taken for row in place.query("SELECT taken FROM item")} == {3}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from plainly.studio import create, live
+from plainly.studio import create, export, live
 from plainly.studio.ledger import Ledger
 from plainly.studio.project import parse_project
 from studio.conftest import Make, join, rater, rating_project, saved, simple_items
@@ -135,6 +135,8 @@ def test_the_dashboard_counts_what_sql_counts_and_flags_the_outlier(make: Make, 
     page.get_by_text("Settled:").first.wait_for()
     assert place.query("SELECT count(*) AS n FROM adjudication")[0].n == 1
     assert place.query("SELECT count(*) AS n FROM entry")[0].n == 72, "the raters' answers are as they were"
+    whole = [json.loads(line) for line in export.write(ledger, place.project, "entries.jsonl").splitlines()]
+    assert [row["answer"]["values"]["grammaticality"] for row in whole if row["kind"] == "adjudication"] == [3]
 
 
 def test_precision_narrows_and_the_stop_rule_sees_it(make: Make) -> None:

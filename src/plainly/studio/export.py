@@ -129,8 +129,12 @@ def _circumstances(answer: Answer) -> dict[str, Any]:
         "late": answer.late,
         "overtime": answer.overtime,
         "seconds": answer.seconds,
-        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(answer.at)),
+        "at": _utc(answer.at),
     }
+
+
+def _utc(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def _offsets(places: Sequence[tuple[int, int]], tokens: Sequence[int]) -> str:
@@ -139,7 +143,7 @@ def _offsets(places: Sequence[tuple[int, int]], tokens: Sequence[int]) -> str:
 
 
 def _entries(ledger: Ledger) -> Iterator[dict[str, Any]]:
-    """Every current answer of every kind of item, whole."""
+    """Every current answer of every kind of item, whole; then the owners' decisions on disagreements."""
     for answer in ledger.answers(None):
         unit = ledger.items[answer.item]
         yield {
@@ -153,6 +157,8 @@ def _entries(ledger: Ledger) -> Iterator[dict[str, Any]]:
             "answer": answer.payload,
             **{name: value for name, value in _circumstances(answer).items() if name != "comment"},
         }
+    for unit, payload, at in ledger.adjudications():
+        yield {"kind": "adjudication", "item": unit.name, "system": unit.system, "answer": payload, "at": _utc(at)}
 
 
 def neutral(value: Any) -> Any:

@@ -106,6 +106,13 @@ class Ledger:
             found = [one for one in self._answers.values() if kind is None or self.items[one.item].kind == kind]
         return sorted(found, key=lambda one: one.entry)
 
+    def adjudications(self) -> list[tuple[Unit, dict[str, Any], float]]:
+        """The owners' decisions on items, in the order in which they were made."""
+        rows = self.store.read(
+            lambda connection: connection.execute(select(schema.adjudication).order_by(schema.adjudication.c.id)).all()
+        )
+        return [(self.items[row.item_id], json.loads(row.payload), row.created_at) for row in rows]
+
 
 def _unit(row: Any) -> Unit:
     return Unit(
