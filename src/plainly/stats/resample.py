@@ -23,7 +23,7 @@ Score = Callable[[Floats], Floats]
 Method = Literal["percentile", "bca"]
 
 # Weights are made and used in chunks of at most this many numbers, so that a million items need no terabyte.
-_CHUNK = 8_000_000
+CHUNK = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,12 @@ class Resampler:
 
     def units(self, rows: Floats) -> Floats:
         """Rows of the units that are drawn: the rows themselves, or their sums by group."""
-        if self.groups is None:
-            return rows
-        _, member = np.unique(np.array(self.groups, dtype=object).astype(str), return_inverse=True)
-        summed = np.zeros((int(member.max(initial=-1)) + 1, rows.shape[1]))
-        np.add.at(summed, member, rows)
-        return summed
+        return sum_by_group(rows, self.groups)
 
     def weights(self, units: int) -> Iterator[Floats]:
         """How often each unit occurs in each draw, in chunks of draws: (draws, units)."""
         rng = np.random.default_rng(self.seed)
-        step = max(1, _CHUNK // max(units, 1))
+        step = max(1, CHUNK // max(units, 1))
         for start in range(0, self.resamples, step):
             draws = min(step, self.resamples - start)
             chosen = rng.integers(units, size=(draws, units)) if units else np.zeros((draws, 0), dtype=np.int64)
@@ -69,13 +64,54 @@ class Resampler:
 
     def totals(self, tables: Sequence[Floats]) -> list[Floats]:
         """Summed rows of every draw, (resamples, k) for each table; all tables share the draws."""
-        units = [self.units(table) for table in tables]
-        if not units:
-            return []
-        widths = np.cumsum([table.shape[1] for table in units])[:-1]
-        joined = np.concatenate(units, axis=1)
-        drawn = np.concatenate([weights @ joined for weights in self.weights(len(joined))])
-        return np.split(drawn, widths, axis=1)
+        return weighted_sums([self.units(table) for table in tables], self.weights)
+
+
+@dataclass(frozen=True)
+class VariantResampler:
+    """Draws over variants of each unit's row, such as the row against other references; with ``units`` over both.
+
+    Every draw takes one variant of each unit, or of as many units drawn with replacement.
+    """
+
+    resamples: int = 1000
+    seed: int = 12345
+    units: bool = False
+
+    def totals(self, variants: Floats) -> Floats:
+        """Summed rows of every draw, (resamples, k), from (units, variants, k)."""
+        n, many, width = variants.shape
+        flat = variants.reshape(n * many, width)
+        rng = np.random.default_rng(self.seed)
+        step = max(1, CHUNK // max(n * many, 1))
+        drawn = []
+        for start in range(0, self.resamples, step):
+            draws = min(step, self.resamples - start)
+            unit = rng.integers(n, size=(draws, n)) if self.units else np.broadcast_to(np.arange(n), (draws, n))
+            chosen = unit * many + rng.integers(many, size=(draws, n)) + np.arange(draws)[:, None] * (n * many)
+            weights = np.bincount(chosen.ravel(), minlength=draws * n * many).reshape(draws, n * many)
+            drawn.append(weights.astype(np.float64) @ flat)
+        return np.concatenate(drawn)
+
+
+def sum_by_group(rows: Floats, groups: Sequence[str] | None) -> Floats:
+    """The rows of each group added up, in the order of the groups' names; the rows themselves without groups."""
+    if groups is None:
+        return rows
+    _, member = np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)
+    summed = np.zeros((int(member.max(initial=-1)) + 1, rows.shape[1]))
+    np.add.at(summed, member, rows)
+    return summed
+
+
+def weighted_sums(units: Sequence[Floats], weights: Callable[[int], Iterator[Floats]]) -> list[Floats]:
+    """Each table multiplied by the same weights, which are made and used a chunk of draws at a time."""
+    if not units:
+        return []
+    widths = np.cumsum([table.shape[1] for table in units])[:-1]
+    joined = np.concatenate(units, axis=1)
+    drawn = np.concatenate([chunk @ joined for chunk in weights(len(joined))])
+    return np.split(drawn, widths, axis=1)
 
 
 def interval(
