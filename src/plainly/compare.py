@@ -73,7 +73,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """All that was compared: ``comparisons`` as asked for, ``pairs`` every pair of systems (for matrix and clusters)."""
+    """All that was compared: ``comparisons`` as asked for; ``pairs``, for matrix and clusters, every two systems."""
 
     evaluation: Evaluation
     comparisons: tuple[Comparison, ...]
@@ -323,4 +323,18 @@ def corrected(found: Sequence[Comparison]) -> list[Comparison]:
         claims = paired.holm([found[place].p_two_sided for place in places])
         for place, p_holm, p_bh, p_claim in zip(places, by_holm, by_bh, claims, strict=True):
             made[place] = dataclasses.replace(found[place], p_holm=p_holm, p_bh=p_bh, p_claim=p_claim)
+    return made
+
+
+def corrected_together(parts: Mapping[str, Comparisons]) -> dict[str, Comparisons]:
+    """Comparisons on several subsets, corrected as the one family that they are."""
+    made = {}
+    for which in ("comparisons", "pairs"):
+        everything = corrected([each for part in parts.values() for each in getattr(part, which)])
+        done = 0
+        for label, part in parts.items():
+            count = len(getattr(part, which))
+            mine = tuple(everything[done : done + count])
+            made[label] = dataclasses.replace(made.get(label, part), **{which: mine})
+            done += count
     return made

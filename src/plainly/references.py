@@ -15,7 +15,7 @@ import numpy as np
 
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.evaluate import Evaluation, Scores, SystemScores
+from plainly.evaluate import Evaluation, Scores, SystemScores, evaluate
 from plainly.protocol import Floats, Metric
 from plainly.stats.resample import Resampler, VariantResampler, interval, sum_by_group
 
@@ -40,9 +40,7 @@ def draw(
         raise BadInput("None of these metrics compares with references, so other references would change nothing.")
     variants = _variants(evalset, outputs, evaluation, needing, halves=halves, seed=seed)
     resampler = VariantResampler(resamples=resamples, seed=seed, units=over == "both")
-    drawn = {
-        spec: {system: resampler.totals(variants[spec][system]) for system in evaluation} for spec in needing
-    }
+    drawn = {spec: {system: resampler.totals(variants[spec][system]) for system in evaluation} for spec in needing}
     if over == "both":
         items = Resampler(n=len(evalset), resamples=resamples, seed=seed, groups=evalset.groups)
         for spec in (spec for spec in evaluation.specs if spec not in needing):
@@ -86,7 +84,7 @@ def _variants(
     # Halves of an odd number are less than half and vary more: m of k vary by k/m - 1 times what k of k would.
     scale = np.sqrt(np.divide(size, counts - size, out=np.zeros(len(counts)), where=counts > size))
     rng = np.random.default_rng(seed)
-    measured: dict[str, dict[str, list[Floats]]] = {spec: {system: [] for system in outputs} for spec in specs}
+    measured = []
     for _ in range(halves):
         half = EvalSet(
             ids=evalset.ids,
@@ -96,14 +94,12 @@ def _variants(
                 for row, m in zip(evalset.references, size, strict=True)
             ),
         )
-        for spec in specs:
-            for system, texts in outputs.items():
-                measured[spec][system].append(_metric(evaluation, spec).measure(half, texts))
+        measured.append(evaluate(half, outputs, specs, intervals=False))
     variants: dict[str, dict[str, Floats]] = {}
     for spec in specs:
         variants[spec] = {}
         for system in outputs:
-            rows = np.stack(measured[spec][system])
+            rows = np.stack([found[system][spec].rows for found in measured])
             # The mean of a few halves lies nearer to them than the true mean does, hence the factor.
             moved = (rows - rows.mean(axis=0)) * scale[:, None] * np.sqrt(halves / (halves - 1))
             around = evaluation[system][spec].rows + moved

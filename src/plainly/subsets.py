@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ class Subset:
 
     field: str
     label: str
-    masks: Mapping[str, Bools] = field(repr=False)
+    masks: Mapping[str, Bools] = dataclasses.field(repr=False)
 
     @property
     def fewest(self) -> int:
@@ -190,8 +191,14 @@ def _of_outputs(by: str, evalset: EvalSet, outputs: Outputs, *, together: bool) 
     masks = {system: decide(evalset, texts) for system, texts in outputs.items()}
     if together:
         yes, no = f"{yes} by any", f"{no} by any" if by == "split" else f"{no} by all"
-        masks = dict.fromkeys(outputs, np.logical_or.reduce(list(masks.values())))
+        masks = _any(masks)
     return [Subset(by, yes, masks), Subset(by, no, {system: ~mask for system, mask in masks.items()})]
+
+
+def _any(masks: Mapping[str, Bools]) -> dict[str, Bools]:
+    """The same mask for every system: true where any of them is."""
+    joined: Bools = np.any(np.stack(list(masks.values())), axis=0)
+    return {system: joined for system in masks}
 
 
 def _labelled(by: str, evalset: EvalSet, outputs: Outputs, *, together: bool) -> list[Subset]:
@@ -214,6 +221,6 @@ def _labelled(by: str, evalset: EvalSet, outputs: Outputs, *, together: bool) ->
             for system, of_system in labels.items()
         }
         if together:
-            masks = dict.fromkeys(outputs, np.logical_or.reduce(list(masks.values())))
+            masks = _any(masks)
         made.append(Subset(by, label, masks))
     return made

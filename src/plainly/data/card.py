@@ -106,6 +106,17 @@ def output_cards(set_name: str) -> Iterator[Card]:
                 yield found
 
 
+def source_cards(sha256: str) -> list[Card]:
+    """The evaluation sets whose file of sources has this hash."""
+    found = []
+    for path in sorted(_CARDS.glob("*/*.toml")):
+        if sha256 in path.read_text(encoding="utf-8"):
+            card = _read(path.relative_to(_CARDS).with_suffix("").as_posix())
+            if any(file.role == "source" and file.sha256 == sha256 for file in card.files):
+                found.append(card)
+    return found
+
+
 @cache
 def _read(name: str) -> Card:
     table: dict[str, Any] = tomllib.loads((_CARDS / f"{name}.toml").read_text(encoding="utf-8"))

@@ -50,9 +50,7 @@ class Swaps:
             yield rng.integers(2, size=size, dtype=np.bool_).astype(np.float64)
 
 
-def randomised_differences(
-    score: Score, heads: tuple[Floats, Floats], totals: tuple[Floats, Floats]
-) -> Floats:
+def randomised_differences(score: Score, heads: tuple[Floats, Floats], totals: tuple[Floats, Floats]) -> Floats:
     """The differences under the null: both systems' rows shuffled between them, item by item.
 
     ``heads`` are both systems' sums where the coin showed heads (``Swaps.totals``), ``totals`` their sums overall.
@@ -89,7 +87,7 @@ def two_sided_bootstrap_p(differences: Floats, observed: float, *, size: float =
 
 
 def _share(null: Floats, observed: float, size: float) -> float:
-    """(1 + how many reach the observed) / (1 + how many there are), so that no p-value is 0 (Davison & Hinkley 1997)."""
+    """(1 + how many reach the observed) / (1 + how many), so that no p-value is 0 (Davison & Hinkley 1997)."""
     defined = null[np.isfinite(null)]
     if not np.isfinite(observed) or not len(defined):
         return float("nan")
