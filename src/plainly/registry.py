@@ -22,6 +22,18 @@ METRICS: dict[str, str] = {
     "fkbleu": "plainly.metrics.bleu_variants:FkBleu",
     "chrf": "plainly.metrics.chrf:Chrf",
     "fkgl": "plainly.metrics.readability:Fkgl",
+    "flesch": "plainly.metrics.readability:Flesch",
+    "ari": "plainly.metrics.readability:Ari",
+    "coleman_liau": "plainly.metrics.readability:ColemanLiau",
+    "smog": "plainly.metrics.readability:Smog",
+    "gunning_fog": "plainly.metrics.readability:GunningFog",
+    "levenshtein": "plainly.metrics.edits:LevenshteinEdits",
+    "edits": "plainly.metrics.edits:Edits",
+    "compression": "plainly.metrics.edits:Compression",
+    "quality": "plainly.metrics.edits:Quality",
+    "splits": "plainly.metrics.form:Splits",
+    "length": "plainly.metrics.form:Length",
+    "lexical": "plainly.metrics.lexical:Lexical",
 }
 ENTRY_POINT_GROUP = "plainly.metrics"
 

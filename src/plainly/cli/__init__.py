@@ -57,7 +57,9 @@ def _run(arguments: list[str]) -> int:
         allow_abbrev=False,
     )
     command.configure(parser)
-    status: int = command.run(parser.parse_args(arguments[1:]))
+    # Outputs may stand before, between and after options; argparse allows that only where there are no sub-commands.
+    parse = parser.parse_args if parser._subparsers else parser.parse_intermixed_args
+    status: int = command.run(parse(arguments[1:]))
     sys.stdout.flush()
     return status
 

@@ -20,7 +20,6 @@ COLUMNS = ("sentences", "words", "syllables", "letters", "characters", "polysyll
 SYLLABLES: dict[str, Callable[[], syllables.Counter]] = {
     "rules": lambda: syllables.count_rules,
     "cmudict": syllables.cmudict,
-    "easse": lambda: lambda word: syllables.count_easse(word.lower()),
 }
 
 
@@ -79,10 +78,10 @@ _EASSE_STOPS = frozenset(".!?")
 _EASSE_CLOSERS = frozenset("\"')]}‘’“”«»")
 
 
-def count_easse(texts: Sequence[str], *, split: str = "stops") -> Ints:
+def count_easse(texts: Sequence[str], *, split: str = "rules") -> Ints:
     """Sentences, tokens and syllables as EASSE counts them, one row a text: 13a, lower case, punctuation counts.
 
-    ``split`` is punkt, as in EASSE, or stops: a sentence ends at a lone full stop, question or exclamation mark of
+    ``split`` is punkt, as in EASSE, or rules: a sentence ends at a lone full stop, question or exclamation mark of
     the 13a text and takes one closing quotation mark or bracket with it. On 13a text this is all that Punkt can see.
     """
     rows = np.zeros((len(texts), 3), dtype=np.int64)
@@ -112,16 +111,16 @@ def _describe_easse(chunk: str) -> tuple[int, ...]:
     )
 
 
-def _split_easse(text: str) -> list[str]:
-    # mteval-v13a joins words hyphenated at the end of a line.
+def split_13a(text: str) -> list[str]:
+    """The chunks that 13a sees; it joins words that are hyphenated at the end of a line."""
     return (text.replace("-\n", "") if "\n" in text else text).split()
 
 
-_easse_memo = ChunkMemo(_describe_easse, split=_split_easse)
+_easse_memo = ChunkMemo(_describe_easse, split=split_13a)
 
 
 def _tokens_easse(text: str) -> list[str]:
-    return [token for chunk in _split_easse(text) for token in tokens_13a(chunk.lower())]
+    return [token for chunk in split_13a(text) for token in tokens_13a(chunk.lower())]
 
 
 def _lone_stops(block: Chunked) -> Ints:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -65,12 +66,10 @@ class Vocabulary:
 
     def encode(self, texts: Sequence[str], *, as_it_stands: bool = False) -> Encoded:
         """The token ids of each text, new tokens getting new ids. ``as_it_stands`` only splits at white space."""
-        chunked = list(map(str.split if as_it_stands else self._split, texts))
+        chunked = list(map(str.split if as_it_stands else self._split_for(texts), texts))
         counts = np.fromiter(map(len, chunked), dtype=np.int64, count=len(chunked))
         total = int(counts.sum())
-        memo = self._raw_ids if as_it_stands else self._chunk_ids
-        ids = map(memo.__getitem__, chain.from_iterable(chunked))
-        chunks = np.fromiter(ids, dtype=np.int64, count=total)
+        chunks = _looked_up(self._raw_ids if as_it_stands else self._chunk_ids, list(chain.from_iterable(chunked)))
         self._absorb()
         sizes = self._sizes[chunks]
         ends = np.cumsum(sizes)
@@ -81,6 +80,12 @@ class Vocabulary:
         length = int(ends[-1]) if total else 0
         where = np.repeat(self._starts[chunks] - (ends - sizes), sizes) + np.arange(length)
         return Encoded(tokens=self._tokens[where], offsets=offsets)
+
+    def _split_for(self, texts: Sequence[str]) -> Callable[[str], list[str]]:
+        # str.split itself is twice as fast as a function that calls it; only line breaks inside a text need more.
+        if self._split is _split_13a and not any("\n" in text for text in texts):
+            return str.split
+        return self._split
 
     def tokens(self, texts: Sequence[str]) -> list[list[str]]:
         """The tokens themselves, for what cannot be computed from ids."""
@@ -114,6 +119,13 @@ class _ChunkIds(dict[str, int]):
     def __missing__(self, chunk: str) -> int:
         self[chunk] = entry = self._intern(chunk)
         return entry
+
+
+def _looked_up(memo: _ChunkIds, chunks: list[str]) -> Ints:
+    """The entries of many chunks; itemgetter does it in one C loop, in half the time of a comprehension."""
+    if len(chunks) < 2:
+        return np.array([memo[chunk] for chunk in chunks], dtype=np.int64)
+    return np.array(operator.itemgetter(*chunks)(memo), dtype=np.int64)
 
 
 _current: dict[tuple[str, bool, bool], Vocabulary] = {}
