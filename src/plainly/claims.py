@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from plainly.compare import Comparison, Comparisons
 
+# A sentence with more names than this is not read; the JSON has them all.
+_MOST_NAMES = 8
+
 
 def claims(found: Comparisons) -> list[str]:
     """One sentence for each metric, resting on the deciding test and Holm's correction."""
@@ -37,8 +40,8 @@ def _one(each: Comparison, *, family: int, unit: str) -> str:
         )
     if each.winner is None:
         return (
-            f"{each.metric}: {each.system} differs from {each.baseline} by {each.difference:+.2f} ({numbers}); the metric "
-            "does not say which is better."
+            f"{each.metric}: {each.system} differs from {each.baseline} by {each.difference:+.2f} ({numbers}); the "
+            "metric does not say which is better."
         )
     loser = each.baseline if each.winner == each.system else each.system
     return (
@@ -48,20 +51,14 @@ def _one(each: Comparison, *, family: int, unit: str) -> str:
 
 
 def _against(baseline: str, spec: str, decided: Sequence[Comparison], *, family: int) -> str:
-    better = [each.system for each in decided if each.winner == each.system]
-    worse = [each.system for each in decided if each.winner == baseline]
-    sided = [each.system for each in decided if each.significant and each.winner is None]
-    open_ = [each.system for each in decided if not each.significant]
-    said = []
-    if better:
-        said.append(f"{_names(better)} may be said to score better than {baseline}")
-    if worse:
-        said.append(f"{_names(worse)} worse than {baseline}" if better else f"{_names(worse)} score worse than {baseline}")
-    if sided:
-        said.append(f"{_names(sided)} differ from {baseline}, and the metric does not say who is better")
-    if open_:
-        said.append(f"{_names(open_)} cannot be told from {baseline}")
-    return f"{spec}: {'; '.join(said)} ({_basis(decided, family)})."
+    said = {
+        "score better than": [each.system for each in decided if each.winner == each.system],
+        "score worse than": [each.system for each in decided if each.winner == baseline],
+        "differ, for better or worse, from": [each.system for each in decided if each.significant and not each.winner],
+        "cannot be told from": [each.system for each in decided if not each.significant],
+    }
+    sentences = [f"{_names(names)} {verb} {baseline}" for verb, names in said.items() if names]
+    return f"{spec}: {'; '.join(sentences)} ({_basis(decided, family)})."
 
 
 def _ranking(found: Comparisons, spec: str, decided: Sequence[Comparison], *, family: int) -> str:
@@ -76,7 +73,9 @@ def _ranking(found: Comparisons, spec: str, decided: Sequence[Comparison], *, fa
 
 def _basis(decided: Sequence[Comparison], family: int) -> str:
     sizes = [each.smallest_detectable for each in decided if math.isfinite(each.smallest_detectable)]
-    shown = "" if not sizes else f"; {decided[0].n} items show differences of about {_span(min(sizes), max(sizes))} or more"
+    shown = (
+        "" if not sizes else f"; {decided[0].n} items show differences of about {_span(min(sizes), max(sizes))} or more"
+    )
     return f"{1 - decided[0].level:.0%} level, Holm over {family} comparisons{shown}"
 
 
@@ -85,6 +84,8 @@ def _span(low: float, high: float) -> str:
 
 
 def _names(names: Sequence[str]) -> str:
+    if len(names) > _MOST_NAMES:
+        return f"{', '.join(names[: _MOST_NAMES - 1])} and {len(names) - _MOST_NAMES + 1} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

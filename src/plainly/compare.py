@@ -328,7 +328,7 @@ def corrected(found: Sequence[Comparison]) -> list[Comparison]:
 
 def corrected_together(parts: Mapping[str, Comparisons]) -> dict[str, Comparisons]:
     """Comparisons on several subsets, corrected as the one family that they are."""
-    made = {}
+    made: dict[str, Comparisons] = {}
     for which in ("comparisons", "pairs"):
         everything = corrected([each for part in parts.values() for each in getattr(part, which)])
         done = 0

@@ -67,7 +67,7 @@ def leave_one_out(
     if not len(chosen):
         raise BadInput("A reference can only be held out where an item has two or more.")
     kept = evalset[chosen]
-    texts = {system: tuple(lines[i] for i in chosen) for system, lines in outputs.items()}
+    texts = {system: tuple(lines[int(i)] for i in chosen) for system, lines in outputs.items()}
     counts = kept.reference_counts
     folds = [_fold(kept, texts, metrics, left_out) for left_out in range(int(counts.max()))]
     resampler = Resampler(n=len(kept), resamples=resamples, seed=seed, groups=kept.groups)

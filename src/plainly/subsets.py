@@ -198,7 +198,7 @@ def _of_outputs(by: str, evalset: EvalSet, outputs: Outputs, *, together: bool) 
 def _any(masks: Mapping[str, Bools]) -> dict[str, Bools]:
     """The same mask for every system: true where any of them is."""
     joined: Bools = np.any(np.stack(list(masks.values())), axis=0)
-    return {system: joined for system in masks}
+    return dict.fromkeys(masks, joined)
 
 
 def _labelled(by: str, evalset: EvalSet, outputs: Outputs, *, together: bool) -> list[Subset]:

@@ -12,7 +12,7 @@ import numpy as np
 from plainly import doctor, subsets, tables
 from plainly.claims import claims, p_text
 from plainly.cli import advice, inputs, output
-from plainly.cli.score import score_payload
+from plainly.cli.score import systems_payload
 from plainly.compare import TESTS, Comparisons, compare, corrected_together
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
@@ -27,6 +27,8 @@ HELP = """Say which differences between systems are real.
   plainly compare --by length A.txt B.txt --source src.txt --references 'ref.*.txt'
   plainly compare saved.npz
 """
+# A matrix of more systems than this fits no screen; the JSON has it for any number.
+_MATRIX = 15
 _SHORT = {"bootstrap": "paired-bootstrap", "ar": "approximate-randomisation"}
 
 
@@ -53,7 +55,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what the bootstrap draws: other items (default), other references for the same items, or both",
     )
     output.add_formats(parser)
-    parser.add_argument("--no-advice", action="store_true", help="leave out warnings and what a metric cannot be used for")
+    parser.add_argument(
+        "--no-advice", action="store_true", help="leave out warnings and what a metric cannot be used for"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,9 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
         if not outputs:
             raise BadInput("Saved rows were measured against all references; to draw others, give the texts again.")
-        drawn = references.draw(
-            evalset, outputs, evaluation, over=args.over, resamples=args.resamples, seed=args.seed
-        )
+        drawn = references.draw(evalset, outputs, evaluation, over=args.over, resamples=args.resamples, seed=args.seed)
         evaluation = references.with_intervals(evaluation, drawn, over=args.over, level=args.level, seed=args.seed)
     options: dict[str, Any] = {
         "baseline": args.baseline,
@@ -140,7 +142,7 @@ def _divided(
 def _too_few_draws(parts: Mapping[str, Comparisons]) -> list[doctor.Finding]:
     """Many comparisons need many draws: the smallest p-value that is possible, corrected, may not be small enough."""
     for found in parts.values():
-        family = sum(each.test == found.deciding for part in parts.values() for each in part.comparisons)
+        family = sum(each.test == found.deciding for part in parts.values() for each in part.pairs)
         draws = found.resamples if found.deciding == "paired-bootstrap" else found.trials
         if family / (draws + 1) > 1 - found.level:
             option = "--resamples" if found.deciding == "paired-bootstrap" else "--trials"
@@ -148,7 +150,7 @@ def _too_few_draws(parts: Mapping[str, Comparisons]) -> list[doctor.Finding]:
             return [
                 doctor.Finding(
                     "few-draws",
-                    f"With {draws} draws no difference can be significant after correction for {family} comparisons. "
+                    f"With {draws} draws no pair can be told apart after correction for {family} pairs and metrics. "
                     f"Use {option} {needed} or more.",
                 )
             ]
@@ -184,10 +186,7 @@ def payload(
 
 def _part_payload(found: Comparisons) -> dict[str, Any]:
     return {
-        "systems": [
-            {"system": system, "scores": {spec: score_payload(scores) for spec, scores in of_system.items()}}
-            for system, of_system in found.evaluation.systems.items()
-        ],
+        "systems": systems_payload(found.evaluation),
         "comparisons": found.records(),
         "rankings": {
             spec: {
@@ -220,7 +219,7 @@ def _print(
     for label, found in parts.items():
         title = f"{args.by}: {label}, {found.evaluation.items} items" if args.by else ""
         grids = [comparison_grid(found, caption=title)] if _few(found) else []
-        if len(found.evaluation) > 2:
+        if 2 < len(found.evaluation) <= _MATRIX:
             grids += [matrix_grid(found, spec) for spec in found.evaluation.specs]
         for grid in grids:
             output.print_grid(grid, form=args.format)
@@ -235,7 +234,7 @@ def _print(
 
 def _few(found: Comparisons) -> bool:
     """Whether the comparisons are few enough to be read one by one; the matrix says the rest."""
-    return found.baseline is not None or len(found.evaluation) <= 4
+    return found.baseline is not None or len(found.evaluation) <= 4 or len(found.evaluation) > _MATRIX
 
 
 def comparison_grid(found: Comparisons, *, caption: str = "") -> Grid:
@@ -244,7 +243,14 @@ def comparison_grid(found: Comparisons, *, caption: str = "") -> Grid:
     for each in found.comparisons:
         by_pair.setdefault((each.metric, each.system, each.baseline), []).append(each)
     columns = {"paired-bootstrap": "p bootstrap", "approximate-randomisation": "p random."}
-    header = ("metric", "system", "baseline", "score", "difference", *(columns[test] for test in found.tests))
+    header: tuple[str, ...] = (
+        "metric",
+        "system",
+        "baseline",
+        "score",
+        "difference",
+        *(columns[test] for test in found.tests),
+    )
     rows = []
     for (metric, system, baseline), tests in by_pair.items():
         decided = next(each for each in tests if each.test == found.deciding)
@@ -265,7 +271,9 @@ def comparison_grid(found: Comparisons, *, caption: str = "") -> Grid:
                 verdict,
             )
         )
-    return Grid((*header, "p Holm", "effect", "detectable", ""), tuple(rows), caption, text_columns=frozenset({0, 1, 2}))
+    return Grid(
+        (*header, "p Holm", "effect", "detectable", ""), tuple(rows), caption, text_columns=frozenset({0, 1, 2})
+    )
 
 
 def matrix_grid(found: Comparisons, spec: str) -> Grid:
@@ -292,7 +300,9 @@ def matrix_grid(found: Comparisons, spec: str) -> Grid:
 def _footnotes(found: Comparisons, evalset: EvalSet, args: argparse.Namespace) -> None:
     draws = []
     if "paired-bootstrap" in found.tests:
-        draws.append(f"paired bootstrap over {found.unit if args.over == 'items' else args.over}, {found.resamples} draws")
+        draws.append(
+            f"paired bootstrap over {found.unit if args.over == 'items' else args.over}, {found.resamples} draws"
+        )
     if "approximate-randomisation" in found.tests:
         draws.append(f"approximate randomisation, {found.trials} trials")
     named = f" of {evalset.name}" if evalset.name else ""

@@ -22,7 +22,9 @@ Exit status 0 when nothing was found, 1 when something was.
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     inputs.add_metrics(parser)
-    parser.add_argument("--language", metavar="CODE", choices=LANGUAGES, help=f"expected language: {', '.join(LANGUAGES)}")
+    parser.add_argument(
+        "--language", metavar="CODE", choices=LANGUAGES, help=f"expected language: {', '.join(LANGUAGES)}"
+    )
     parser.add_argument("--explain", metavar="CODE", help="say what a code means and what to do about it")
     parser.add_argument("--list", action="store_true", help="list all codes")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -10,26 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-# Importing a module of checks registers them; the order here is the order of findings.
-from plainly.doctor import content as _content
-from plainly.doctor import form as _form
-from plainly.doctor import alignment as _alignment
-from plainly.doctor import language as _language
+from plainly.doctor import alignment, content, form
+from plainly.doctor import language as languages
 from plainly.doctor.patient import CHECKS, Check, Finding, Patient
 from plainly.errors import UnknownName
 from plainly.evalset import EvalSet
 
 __all__ = ["CHECKS", "Check", "Finding", "Patient", "codes", "diagnose", "explain", "quick"]
 
+# The modules of checks; importing them registers what they check.
+MODULES = (content, form, alignment, languages)
+
 # What every score looks at: enough to see a fault that is everywhere, at a cost that nobody notices.
 _QUICK = 400
 
 # Warnings that other commands give; they are explained here too.
 _OTHERS = {
-    "small-subset": "A subset has fewer than 100 items. Intervals and tests keep their promises from about 100 items on; "
-    "below that, intervals are too narrow, and a difference has to be very large to be more than chance.",
-    "few-draws": "Correcting for many comparisons multiplies p-values, and the smallest possible p-value is one over the "
-    "number of draws plus one. With too few draws nothing can be significant. Ask for more draws: they cost little.",
+    "small-subset": "A subset has fewer than 100 items. Intervals and tests keep their promises from about 100 items "
+    "on; below that, intervals are too narrow, and a difference has to be very large to be more than chance.",
+    "few-draws": "Correcting for many comparisons multiplies p-values, and the smallest possible p-value is one over "
+    "the number of draws plus one. With too few draws nothing can be significant. More draws cost little.",
 }
 
 

@@ -39,11 +39,14 @@ def misaligned(patient: Patient) -> Iterator[Finding]:
         if found:
             ids = patient.ids(texts, [misfit.place for misfit in found])
             shift, times = Counter(misfit.fits - misfit.item for misfit in found).most_common(1)[0]
-            pattern = f", mostly {abs(shift)} {'later' if shift > 0 else 'earlier'}" if times > max(3, len(found) / 2) else ""
+            pattern = (
+                f", mostly {abs(shift)} {'later' if shift > 0 else 'earlier'}" if times > max(3, len(found) / 2) else ""
+            )
             example = patient.evalset.ids[found[0].fits]
             yield Finding(
                 "misaligned",
-                f"{texts.name}: {some(ids, len(found))} fit another source better{pattern}; the first fits item {example}.",
+                f"{texts.name}: {some(ids, len(found))} fit another source better{pattern}; the first fits that of "
+                f"item {example}.",
                 where=texts.name,
                 ids=ids,
             )

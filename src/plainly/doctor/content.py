@@ -68,7 +68,9 @@ def empty_outputs(patient: Patient) -> Iterator[Finding]:
         empty = [place for place, line in enumerate(texts.lines) if not line.strip()]
         if empty:
             ids = patient.ids(texts, empty)
-            yield Finding("empty-outputs", f"{texts.name}: empty for {some(ids, len(empty))}.", where=texts.name, ids=ids)
+            yield Finding(
+                "empty-outputs", f"{texts.name}: empty for {some(ids, len(empty))}.", where=texts.name, ids=ids
+            )
 
 
 @check(
@@ -171,11 +173,14 @@ def copies(patient: Patient) -> Iterator[Finding]:
 def copy_rewarding_metric(patient: Patient) -> Iterator[Finding]:
     rewarding = [spec for spec in patient.specs if _REWARDS_COPIES.search(spec)]
     if rewarding:
-        shares = {name: len(found) / max(len(patient.systems[name].lines), 1) for name, found in _copied(patient).items()}
+        shares = {
+            name: len(found) / max(len(patient.systems[name].lines), 1) for name, found in _copied(patient).items()
+        }
         name = max(shares, key=lambda name: shares[name], default="")
         share = f" {name or 'The system'} copies {shares[name]:.0%} of its input." if shares.get(name) else ""
         yield Finding(
-            "copy-rewarding-metric", f"{', '.join(rewarding)} gives a copy of the source more than real systems get.{share}"
+            "copy-rewarding-metric",
+            f"{', '.join(rewarding)} gives a copy of the source more than real systems get.{share}",
         )
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from plainly.doctor.patient import Finding, Patient, Texts, check, some
 
 _TWICE = re.compile(
-    r"&amp;(?:quot|apos|amp|lt|gt|#9[13]|#124);|& (?:quot|apos|amp|lt|gt) ;|- [lr][rsc]b -|@ - @|\b(?:do|does|did|is|was|"
-    r"were|are|ca|could|would|wo|has|had|have) n ' t\b",
+    r"&amp;(?:quot|apos|amp|lt|gt|#9[13]|#124);|& (?:quot|apos|amp|lt|gt) ;|- [lr][rsc]b -|@ - @"
+    r"|\b(?:do|does|did|is|was|were|are|ca|could|would|wo|has|had|have) n ' t\b",
     re.IGNORECASE,
 )
 _TOKENISED, _PLAIN = 0.8, 0.2
@@ -68,9 +68,9 @@ def tokenisation_mismatch(patient: Patient) -> Iterator[Finding]:
 
 @check(
     "case-mismatch",
-    """Some texts are all in lower case and others have capitals. A metric that minds case (BLEU by default) counts every
-    first word and name as wrong; SARI lowercases by default and is not affected. Use lowercase=true, or truecase the
-    lower-case side.""",
+    """Some texts are all in lower case and others have capitals. A metric that minds case (BLEU by default) counts
+    every first word and name as wrong; SARI lowercases by default and is not affected. Use lowercase=true, or truecase
+    the lower-case side.""",
 )
 def case_mismatch(patient: Patient) -> Iterator[Finding]:
     known = [texts for texts in patient.collections() if texts.capitals is not None]

@@ -14,24 +14,25 @@ from plainly.doctor.patient import Finding, Patient, check, some
 
 # Frequent words of each language; a word that stands in two lists counts for neither (see _owner).
 _SMALL_WORDS = {
-    "en": "the of and to in was is for that with as by it from are were which his had this at on has its but not their "
-    "been they an be or he she who also after when can there one during into other",
-    "de": "der die das und ist nicht ein eine einer einen den dem des mit von auf für im sich auch als wird wurde bei nach "
-    "sind war oder werden haben hat zur zum aus über kann sie er es wie noch nur durch",
-    "fr": "le la les des et est une dans qui que pour par sur au avec du pas sont aux cette il elle ont été ces ses leur "
-    "mais plus comme où être fait deux après",
-    "es": "el la los las y es una en que de por con para del se su al como más fue sus pero este esta son entre también "
-    "está han era sobre hay desde muy sin",
-    "it": "il di che è la un una per in con del della sono non si dei alla nel le gli anche più come dal ha dalla essere "
-    "suo sua stato questo delle nella ma fu",
-    "pt": "o que e do da em um uma para com não os no se na por mais as dos como foi ao das são sua seu também ou pela "
-    "pelo até é está ser tem",
-    "nl": "de het een en van is dat niet zijn op te met voor die er aan ook bij als door naar uit om wordt werd hij ze of "
-    "over heeft worden maar nog deze",
-    "sv": "och att det som en på är av för med den till inte har om ett han var jag men sig från vi så kan när år hade "
-    "efter eller också blev",
-    "da": "og at det som en på er af for med den til ikke har om et han var jeg men sig fra vi så kan når år havde efter "
-    "eller også blev blive",
+    "en": "the of and to in was is for that with as by it from are were which his had this at on has its "
+    "but not their been they an be or he she who also after when can there one during into other",
+    "de": "der die das und ist nicht ein eine einer einen den dem des mit von auf für im sich auch als "
+    "wird wurde bei nach sind war oder werden haben hat zur zum aus über kann sie er es wie noch nur "
+    "durch",
+    "fr": "le la les des et est une dans qui que pour par sur au avec du pas sont aux cette il elle ont "
+    "été ces ses leur mais plus comme où être fait deux après",
+    "es": "el la los las y es una en que de por con para del se su al como más fue sus pero este esta son "
+    "entre también está han era sobre hay desde muy sin",
+    "it": "il di che è la un una per in con del della sono non si dei alla nel le gli anche più come dal "
+    "ha dalla essere suo sua stato questo delle nella ma fu",
+    "pt": "o que e do da em um uma para com não os no se na por mais as dos como foi ao das são sua seu "
+    "também ou pela pelo até é está ser tem",
+    "nl": "de het een en van is dat niet zijn op te met voor die er aan ook bij als door naar uit om wordt "
+    "werd hij ze of over heeft worden maar nog deze",
+    "sv": "och att det som en på är av för med den till inte har om ett han var jag men sig från vi så kan "
+    "när år hade efter eller också blev",
+    "da": "og at det som en på er af for med den til ikke har om et han var jeg men sig fra vi så kan når "
+    "år havde efter eller også blev blive",
     "pl": "w na się nie że jest jak po od za przez ale dla był czy tak już oraz który która jego są było może",
     "tr": "ve bir bu için ile olarak çok daha olan gibi kadar sonra ama bunu şu değil oldu ise göre",
     "id": "yang dan di dari untuk dengan pada ini itu dalam adalah tidak oleh akan juga ke sebagai atau telah karena",
