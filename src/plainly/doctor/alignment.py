@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from plainly.doctor.patient import Finding, Patient, Texts, check, some
@@ -33,7 +33,7 @@ class _Misfit:
 def misaligned(patient: Patient) -> Iterator[Finding]:
     if not patient.sources.lines:
         return
-    index = patient.evalset.prepare("doctor: rare words", lambda evalset: _Index(evalset.sources))
+    index = _index(patient)
     for texts in (patient.references, *patient.systems.values()):
         found = _misfits(texts, index) if not _turned(patient, texts, index) else []
         if found:
@@ -61,7 +61,7 @@ def misaligned(patient: Patient) -> Iterator[Finding]:
 def transposed_references(patient: Patient) -> Iterator[Finding]:
     if not patient.sources.lines or not patient.references.lines:
         return
-    index = patient.evalset.prepare("doctor: rare words", lambda evalset: _Index(evalset.sources))
+    index = _index(patient)
     if _turned(patient, patient.references, index):
         yield Finding(
             "transposed-references",
@@ -78,19 +78,26 @@ def _turned(patient: Patient, texts: Texts, index: _Index) -> bool:
     def build(_: object) -> bool:
         return len(_misfits(texts, index)) > 0.4 * sum(1 for line in texts.lines if len(index.rare(line)) >= _SHARED)
 
-    return patient.evalset.prepare(("doctor: turned", patient.most), build)
+    return patient.evalset.prepare(("doctor: turned", patient.quick), build)
+
+
+def _index(patient: Patient) -> _Index:
+    return patient.evalset.prepare(("doctor: rare words", patient.quick), lambda _: _Index(patient.sources))
 
 
 class _Index:
     """Which sources hold each rare word, and how much that word weighs."""
 
-    def __init__(self, sources: Sequence[str]) -> None:
-        self.words = [frozenset(_WORD.findall(source.lower())) for source in sources]
+    def __init__(self, sources: Texts) -> None:
+        self.words = {
+            item: frozenset(_WORD.findall(source.lower()))
+            for source, item in zip(sources.lines, sources.owners, strict=True)
+        }
         self.places: dict[str, list[int]] = defaultdict(list)
-        for place, words in enumerate(self.words):
+        for item, words in self.words.items():
             for word in words:
-                self.places[word].append(place)
-        self._n = len(sources)
+                self.places[word].append(item)
+        self._n = len(self.words)
 
     def rare(self, text: str) -> dict[str, float]:
         """The text's words that stand in few sources, with their weights (inverse document frequency)."""

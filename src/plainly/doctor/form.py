@@ -12,6 +12,7 @@ _TWICE = re.compile(
     r"|\b(?:do|does|did|is|was|were|are|ca|could|would|wo|has|had|have) n ' t\b",
     re.IGNORECASE,
 )
+_TWICE_MARKS = ("&amp;", "& ", "- l", "- r", "- L", "- R", "@ - @", " n ' t")
 _TOKENISED, _PLAIN = 0.8, 0.2
 _BRACKETS = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
 _ENTITIES = re.compile(r"&(?:quot|apos|amp|lt|gt|nbsp|#\d{2,4});", re.IGNORECASE)
@@ -30,7 +31,7 @@ _MOJIBAKE = re.compile(
 )
 def double_tokenisation(patient: Patient) -> Iterator[Finding]:
     for texts in patient.collections():
-        twice = texts.matching(_TWICE)
+        twice = texts.matching(_TWICE) if any(mark in texts.joined for mark in _TWICE_MARKS) else []
         if twice:
             ids = patient.ids(texts, twice)
             yield Finding(

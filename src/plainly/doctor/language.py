@@ -46,7 +46,6 @@ _SCRIPTS = {
     "Devanagari": "\u0900-\u097f", "Thai": "\u0e00-\u0e7f", "Hangul": "\uac00-\ud7af", "Kana": "\u3040-\u30ff",
     "Han": "\u4e00-\u9fff",
 }  # fmt: skip
-_WORD = re.compile(r"[^\W\d_]+")
 LANGUAGES = tuple(_NAMES)
 
 
@@ -70,7 +69,7 @@ def guess(text: str) -> str | None:
             if len(pattern.findall(text)) > max(0.4 * letters, 3):
                 # Japanese is written in Kana and Han; a little Kana makes it so.
                 return "Kana" if name == "Han" and _script_patterns()["Kana"].search(text) else name
-    words = _WORD.findall(text.lower())
+    words = text.lower().split()
     owner = _owner()
     found = Counter(owner[word] for word in words if word in owner)
     if not found:
