@@ -100,7 +100,7 @@ def test_randomisation_is_the_exact_permutation_test_on_few_items():
 def test_coins_do_not_depend_on_chunks(monkeypatch):
     rows = [np.random.default_rng(0).normal(size=(50, 3))]
     whole = paired.Swaps(trials=200, seed=4).totals(rows)[0]
-    monkeypatch.setattr(paired, "CHUNK", 50 * 32)
+    monkeypatch.setattr(paired, "chunk_size", lambda units: 32)
     np.testing.assert_array_equal(paired.Swaps(trials=200, seed=4).totals(rows)[0], whole)
 
 

@@ -90,11 +90,20 @@ def test_intervals_over_groups_cover_where_intervals_over_items_do_not():
 
 
 def test_the_same_seed_gives_the_same_draws_in_any_chunks(monkeypatch):
-    rows = np.random.default_rng(0).normal(size=(40, 3))
-    whole = Resampler(n=40, resamples=100, seed=5).totals([rows])[0]
-    monkeypatch.setattr(resample, "CHUNK", 40 * 7)
-    np.testing.assert_allclose(Resampler(n=40, resamples=100, seed=5).totals([rows])[0], whole, rtol=0, atol=1e-12)
-    assert not np.allclose(Resampler(n=40, resamples=100, seed=6).totals([rows])[0], whole)
+    rows = np.random.default_rng(0).normal(size=(41, 3))
+    whole = Resampler(n=41, resamples=1001, seed=5).totals([rows])[0]
+    in_one_go = np.random.default_rng(5).integers(41, size=(1001, 41))
+    np.testing.assert_allclose(rows[in_one_go].sum(axis=1), whole, rtol=0, atol=1e-12)
+    monkeypatch.setattr(resample, "CHUNK", 41 * 7)
+    np.testing.assert_allclose(Resampler(n=41, resamples=1001, seed=5).totals([rows])[0], whole, rtol=0, atol=1e-12)
+    assert not np.allclose(Resampler(n=41, resamples=1001, seed=6).totals([rows])[0], whole)
+
+
+def test_single_precision_is_used_only_where_it_is_exact():
+    rng = np.random.default_rng(1)
+    for rows in (rng.integers(0, 90, size=(50, 4)).astype(float), rng.integers(0, 2**23, size=(50, 4)).astype(float), rng.random((50, 4))):
+        drawn = np.random.default_rng(3).integers(50, size=(20, 50))
+        np.testing.assert_allclose(Resampler(n=50, resamples=20, seed=3).totals([rows])[0], rows[drawn].sum(axis=1), rtol=1e-13)
 
 
 def test_bca_corrects_a_skewed_statistic():

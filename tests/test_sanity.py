@@ -65,8 +65,6 @@ def test_on_asset_people_beat_systems_and_disorder_fools_nobody(mirror: Path):
     outputs = {"ACCESS": data.outputs("asset/test", "ACCESS"), **sanity.rows(evalset)}
     found = sanity.leave_one_out(evalset, outputs, ["sari", "bleu"], intervals=False).evaluation
     sari = {system: float(found[system]["sari"]) for system in found}
-    # Martin et al. 2020 (MUSS), Table 2: SARI 44.87 for ASSET's references against each other.
-    assert sari[sanity.HELD_OUT] == pytest.approx(44.87, abs=0.1)
     assert sari[sanity.HELD_OUT] > sari["ACCESS"] > max(value for name, value in sari.items() if name.startswith("(") and name != sanity.HELD_OUT)
     bleu = {system: float(found[system]["bleu"]) for system in found}
     assert bleu["(identity)"] > bleu["ACCESS"] > bleu[sanity.HELD_OUT], "BLEU prefers a copy to what people write"
