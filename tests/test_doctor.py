@@ -88,7 +88,10 @@ def _simplified(text: str) -> str:
 
 
 def _clean() -> tuple[EvalSet, dict[str, list[str]]]:
-    references = [[_simplified(s), s.replace("The ", "A ").replace(" the ", " this ").replace(" in ", " during ")] for s in SENTENCES]
+    references = [
+        [_simplified(s), s.replace("The ", "A ").replace(" the ", " this ").replace(" in ", " during ")]
+        for s in SENTENCES
+    ]
     return EvalSet.of(SENTENCES, references=references), {"A": [_simplified(s) for s in SENTENCES]}
 
 
@@ -136,7 +139,10 @@ FAULTS: dict[str, Callable[[], tuple[EvalSet, dict[str, list[str]]]]] = {
     "empty-references": lambda: _with(references=[_rows(str)[0][:1], *_rows(str)[1:]]),
     "encoding": lambda: _with(outputs=["The cafÃ© was closed, they said.", *_clean()[1]["A"][1:]]),
     "language": lambda: _with(
-        outputs=["Der Ausschuss hat den neuen Haushalt nach einer langen Debatte und mit vielen Fragen.", *_clean()[1]["A"][1:]]
+        outputs=[
+            "Der Ausschuss hat den neuen Haushalt nach einer langen Debatte und mit vielen Fragen.",
+            *_clean()[1]["A"][1:],
+        ]
     ),
     "truncated": lambda: _with(outputs=[" ".join(s.split()[:6]) for s in SENTENCES]),
     "copies": lambda: _with(outputs=list(SENTENCES)),
@@ -190,7 +196,10 @@ def test_other_scripts_and_expected_languages():
     assert "Cyrillic" in found.message
     evalset, outputs = _clean()
     assert "language" in _codes(doctor.diagnose(evalset, outputs, language="fr"))
-    german = ["Der Hund und die Katze sind nicht mit dem Ball im Garten.", "Die Frau hat das Buch auf den Tisch gelegt und ist nicht da."] * 4
+    german = [
+        "Der Hund und die Katze sind nicht mit dem Ball im Garten.",
+        "Die Frau hat das Buch auf den Tisch gelegt und ist nicht da.",
+    ] * 4
     assert "language" not in _codes(doctor.diagnose(EvalSet.of(german), {"A": german}))
 
 

@@ -20,7 +20,9 @@ def ratio(totals: np.ndarray) -> np.ndarray:
     return totals[..., :1] / totals[..., 1:]
 
 
-def _coverage(draw_rows, score, truth: float, *, n: int, method: str, rng: np.random.Generator, times: int, draws: int) -> float:
+def _coverage(
+    draw_rows, score, truth: float, *, n: int, method: str, rng: np.random.Generator, times: int, draws: int
+) -> float:
     hits = 0
     for _ in range(times):
         rows = draw_rows(n)
@@ -52,7 +54,9 @@ def test_intervals_of_a_ratio_of_sums_cover_95_percent(n, method):
 def test_intervals_of_real_metrics_cover_95_percent(mirror: Path, spec, n):
     """ASSET's sentences are the population, whose score is known; samples from it must find it 95 times in 100."""
     evalset = data.load("asset/test")
-    scores = evaluate(evalset, {"ACCESS": data.outputs("asset/test", "ACCESS")}, [spec], intervals=False)["ACCESS"][spec]
+    scores = evaluate(evalset, {"ACCESS": data.outputs("asset/test", "ACCESS")}, [spec], intervals=False)["ACCESS"][
+        spec
+    ]
     rng = np.random.default_rng(20)
 
     def headline(totals: np.ndarray) -> np.ndarray:
@@ -79,7 +83,10 @@ def test_intervals_over_groups_cover_where_intervals_over_items_do_not():
         rows = np.stack([np.repeat(rng.normal(size=60), 6) + 0.3 * rng.normal(size=360), np.ones(360)], axis=1)
         groups = tuple(str(k) for k in np.repeat(np.arange(60), 6))
         seed = int(rng.integers(2**31))
-        for resampler in (Resampler(n=360, resamples=300, seed=seed), Resampler(n=360, resamples=300, seed=seed, groups=groups)):
+        for resampler in (
+            Resampler(n=360, resamples=300, seed=seed),
+            Resampler(n=360, resamples=300, seed=seed, groups=groups),
+        ):
             (totals,) = resampler.totals([rows])
             estimate = interval(resampler.units(rows), ratio, totals, unit=resampler.unit)[0]
             covered = estimate.low <= 0 <= estimate.high
@@ -101,9 +108,15 @@ def test_the_same_seed_gives_the_same_draws_in_any_chunks(monkeypatch):
 
 def test_single_precision_is_used_only_where_it_is_exact():
     rng = np.random.default_rng(1)
-    for rows in (rng.integers(0, 90, size=(50, 4)).astype(float), rng.integers(0, 2**23, size=(50, 4)).astype(float), rng.random((50, 4))):
+    for rows in (
+        rng.integers(0, 90, size=(50, 4)).astype(float),
+        rng.integers(0, 2**23, size=(50, 4)).astype(float),
+        rng.random((50, 4)),
+    ):
         drawn = np.random.default_rng(3).integers(50, size=(20, 50))
-        np.testing.assert_allclose(Resampler(n=50, resamples=20, seed=3).totals([rows])[0], rows[drawn].sum(axis=1), rtol=1e-13)
+        np.testing.assert_allclose(
+            Resampler(n=50, resamples=20, seed=3).totals([rows])[0], rows[drawn].sum(axis=1), rtol=1e-13
+        )
 
 
 def test_bca_corrects_a_skewed_statistic():

@@ -39,7 +39,9 @@ def test_leave_one_out_is_the_mean_over_folds():
     rows = {"A": [], sanity.HELD_OUT: []}
     for left_out in range(3):
         rest = EvalSet.of(sources, references=[[r for k, r in enumerate(row) if k != left_out] for row in references])
-        fold = evaluate(rest, {**outputs, sanity.HELD_OUT: [row[left_out] for row in references]}, ["bleu"], intervals=False)
+        fold = evaluate(
+            rest, {**outputs, sanity.HELD_OUT: [row[left_out] for row in references]}, ["bleu"], intervals=False
+        )
         for system in rows:
             rows[system].append(fold[system]["bleu"].rows)
     for system, tables in rows.items():
@@ -65,7 +67,11 @@ def test_on_asset_people_beat_systems_and_disorder_fools_nobody(mirror: Path):
     outputs = {"ACCESS": data.outputs("asset/test", "ACCESS"), **sanity.rows(evalset)}
     found = sanity.leave_one_out(evalset, outputs, ["sari", "bleu"], intervals=False).evaluation
     sari = {system: float(found[system]["sari"]) for system in found}
-    assert sari[sanity.HELD_OUT] > sari["ACCESS"] > max(value for name, value in sari.items() if name.startswith("(") and name != sanity.HELD_OUT)
+    assert (
+        sari[sanity.HELD_OUT]
+        > sari["ACCESS"]
+        > max(value for name, value in sari.items() if name.startswith("(") and name != sanity.HELD_OUT)
+    )
     bleu = {system: float(found[system]["bleu"]) for system in found}
     assert bleu["(identity)"] > bleu["ACCESS"] > bleu[sanity.HELD_OUT], "BLEU prefers a copy to what people write"
 

@@ -20,14 +20,21 @@ N = 60
 def setting() -> tuple[EvalSet, dict[str, list[str]]]:
     sources = [" ".join(f"word{k}{i}" for i in range(4 + k % 20)) + "." for k in range(N)]
     outputs = {
-        "A": [s if k % 3 == 0 else s.replace("0 ", "0. It ", 1) if k % 3 == 1 else s[:20] + "." for k, s in enumerate(sources)],
+        "A": [
+            s if k % 3 == 0 else s.replace("0 ", "0. It ", 1) if k % 3 == 1 else s[:20] + "."
+            for k, s in enumerate(sources)
+        ],
         "B": [s if k % 2 == 0 else s.upper() for k, s in enumerate(sources)],
     }
     evalset = EvalSet.of(
         sources,
         references=[[s[:15] + ".", s][: 1 + k % 2] for k, s in enumerate(sources)],
         groups=[f"document {k // 10}" for k in range(N)],
-        columns={"topic": ["law" if k < 40 else "health" for k in range(N)], "year": [str(1990 + k) for k in range(N)], "id2": [f"x{k}" for k in range(N)]},
+        columns={
+            "topic": ["law" if k < 40 else "health" for k in range(N)],
+            "year": [str(1990 + k) for k in range(N)],
+            "id2": [f"x{k}" for k in range(N)],
+        },
     )
     return evalset, outputs
 
@@ -46,7 +53,12 @@ def test_fields_partition_the_set_and_scores_are_those_of_the_items(setting, by)
             if not mask.any():
                 continue
             found = subsets.evaluate_subset(evaluation, evalset, part, resamples=20)[system]
-            fresh = evaluate(evalset[mask], {system: [t for t, m in zip(texts, mask, strict=True) if m]}, ["bleu", "fkgl"], intervals=False)
+            fresh = evaluate(
+                evalset[mask],
+                {system: [t for t, m in zip(texts, mask, strict=True) if m]},
+                ["bleu", "fkgl"],
+                intervals=False,
+            )
             for spec in ("bleu", "fkgl"):
                 assert float(found[spec]) == pytest.approx(float(fresh[system][spec]), nan_ok=True)
                 assert len(found[spec].ids) == mask.sum()

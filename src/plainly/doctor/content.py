@@ -114,9 +114,7 @@ def fewer_references(patient: Patient) -> Iterator[Finding]:
     given = int(evalset.reference_counts.max(initial=0))
     if promised and given not in promised.values() and given < max(promised.values()):
         known = " and ".join(f"{name} ({count} references an item)" for name, count in promised.items())
-        yield Finding(
-            "fewer-references", f"The sources are those of {known}; {given} given.", where="the references"
-        )
+        yield Finding("fewer-references", f"The sources are those of {known}; {given} given.", where="the references")
 
 
 @check(
