@@ -1,4 +1,4 @@
-"""The doctor finds every fault that is planted, and is silent on clean public sets; what it finds in others is listed."""
+"""The doctor finds every fault that is planted, and in public sets those that are listed here and no others."""
 
 from __future__ import annotations
 

@@ -338,13 +338,11 @@ def corrected(found: Sequence[Comparison]) -> list[Comparison]:
 
 def corrected_together(parts: Mapping[str, Comparisons]) -> dict[str, Comparisons]:
     """Comparisons on several subsets, corrected as the one family that they are."""
-    made: dict[str, Comparisons] = {}
-    for which in ("comparisons", "pairs"):
-        everything = corrected([each for part in parts.values() for each in getattr(part, which)])
-        done = 0
-        for label, part in parts.items():
-            count = len(getattr(part, which))
-            mine = tuple(everything[done : done + count])
-            made[label] = dataclasses.replace(made.get(label, part), **{which: mine})
-            done += count
+    asked = corrected([each for part in parts.values() for each in part.comparisons])
+    pairs = corrected([each for part in parts.values() for each in part.pairs])
+    made = {}
+    for label, part in parts.items():
+        mine, asked = tuple(asked[: len(part.comparisons)]), asked[len(part.comparisons) :]
+        every, pairs = tuple(pairs[: len(part.pairs)]), pairs[len(part.pairs) :]
+        made[label] = dataclasses.replace(part, comparisons=mine, pairs=every)
     return made

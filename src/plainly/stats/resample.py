@@ -138,7 +138,7 @@ def weighted_sums(units: Sequence[Floats], weights: Callable[[int], Iterable[Wei
     joined = np.concatenate(units, axis=1)
     largest = float(np.abs(joined).max(initial=0)) * len(joined)
     if largest < _EXACT and np.array_equal(joined, np.rint(joined)):
-        joined = joined.astype(np.float32)  # type: ignore[assignment]
+        joined = joined.astype(np.float32)
     drawn = np.concatenate([chunk @ joined for chunk in weights(len(joined))]).astype(np.float64)
     return np.split(drawn, widths, axis=1)
 
