@@ -138,7 +138,7 @@ def test_by_on_the_command_line(capsys):
     assert "small-subset" in {warning["code"] for warning in found["warnings"]}
     assert main(["score", "--demo", "--by", "length", "--csv"]) == 0
     assert "length: source words" in capsys.readouterr().out
-    assert main(["compare", "--demo", "--by", "length", "--json"]) == 0
+    assert main(["compare", "--demo", "-m", "sari,fkgl", "editor", "lexical", "--by", "length", "--json"]) == 0
     divided = json.loads(capsys.readouterr().out)["subsets"]
     family = [each for part in divided for each in part["comparisons"] if each["test"] == "approximate-randomisation"]
     smallest = min(family, key=lambda each: each["p_value"])
