@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -113,11 +115,21 @@ def test_fields_that_cannot_divide(setting):
 def test_labels_from_elsewhere_may_overlap(setting, monkeypatch):
     """The hook for operation labels: an item may have none, one or several."""
     evalset, outputs = setting
-    monkeypatch.setitem(subsets.LABELLERS, "operation", "test_subsets:label_by_length")
+    monkeypatch.setitem(subsets.LABELLERS, "operation", label_by_length)
     parts = {part.label: part for part in subsets.divide(evalset, outputs, "operation")}
     assert set(parts) == {"long", "even"}
     assert (parts["long"].masks["A"] & parts["even"].masks["A"]).any()
-    monkeypatch.setitem(subsets.LABELLERS, "operation", "plainly.no_such_module:labels")
+
+
+def test_operation_labels_come_from_the_labeller_where_there_is_one(setting, monkeypatch):
+    evalset, outputs = setting
+    pairs = [SimpleNamespace(labels={"split"} if k % 2 else set()) for k in range(N)]
+    rules = SimpleNamespace(label=lambda sources, texts: pairs)
+    monkeypatch.setitem(sys.modules, "plainly.operations.label", SimpleNamespace(labeller=lambda name: rules))
+    (split,) = subsets.divide(evalset, outputs, "operation")
+    assert split.label == "split"
+    assert split.fewest == N // 2
+    monkeypatch.setitem(sys.modules, "plainly.operations.label", None)
     with pytest.raises(BadInput, match="column"):
         subsets.divide(evalset, outputs, "operation")
 
