@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from plainly import registry
 from plainly.audit.attack import Attack, Corpus
+from plainly.audit.own import as_metric
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.evaluate import evaluate, signature
@@ -111,7 +111,7 @@ class _Done:
 def sweep(
     evalset: EvalSet,
     outputs: Mapping[str, Sequence[str]],
-    metrics: Sequence[str | Metric],
+    metrics: Sequence[str | Metric | object],
     attacks: Sequence[Attack],
     *,
     levels: Sequence[float] = LEVELS,
@@ -125,7 +125,8 @@ def sweep(
     ``processes`` above 1 needs metrics and attacks that can be sent to another process, and a script that guards its
     start with ``if __name__ == "__main__":``, as Python's multiprocessing does.
     """
-    chosen = {given if isinstance(given, str) else repr(given): registry.metric(given) for given in metrics}
+    adapted = [(given, as_metric(given)) for given in metrics]
+    chosen = {given if isinstance(given, str) else repr(metric): metric for given, metric in adapted}
     held = {system: tuple(texts) for system, texts in outputs.items()}
     plan = Plan(evalset, held, chosen, tuple(attacks), tuple(levels), trials, seed)
     unharmed = evaluate(evalset, held, list(chosen.values()), intervals=False)
@@ -170,7 +171,7 @@ def _results(plan: Plan, tasks: Sequence[_Task], processes: int) -> Iterator[_Do
         pickle.dumps(plan)
     except Exception as error:
         raise BadInput(
-            f"A metric or attack cannot be sent to another process ({error}). Define it in a module, or use one process."
+            f"A metric or attack cannot be sent to another process ({error}). Define it in a module or use one process."
         ) from error
     # Fresh processes, since forking one that has threads (a progress bar, a BLAS) may lock up.
     context = multiprocessing.get_context("spawn")
