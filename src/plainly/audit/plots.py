@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,27 +14,46 @@ if TYPE_CHECKING:
     import altair
 
 
-def figure(sweep: Sweep, system: str, spec: str, *, intervals: bool = True) -> altair.LayerChart:
-    """One metric on one system: a line for each attack over the share of outputs attacked, with 95 % of the trials."""
+def figure(
+    sweep: Sweep,
+    system: str,
+    spec: str,
+    *,
+    title: str = "",
+    marks: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+) -> altair.LayerChart:
+    """One metric on one system: a line for each attack over the share of outputs attacked, with 95 % of the trials.
+
+    ``marks`` are further values to compare with, as (percent, score) by attack; they are drawn as crosses.
+    """
     alt = _altair()
     metric = sweep.plan.metrics[spec]
     attacks = [attack.name for attack in sweep.plan.attacks]
     better = {"higher": "larger is better", "lower": "smaller is better", "neither": "neither is better"}[metric.better]
-    base = alt.Chart(alt.Data(values=_points(sweep, system, spec))).encode(
-        x=alt.X("share:Q", title="% of outputs attacked", scale=alt.Scale(domain=[0, 100], nice=False)),
-        color=alt.Color(
-            "attack:N", sort=attacks, scale=alt.Scale(scheme="tableau20"), legend=alt.Legend(labelLimit=260)
-        ),
-    )
-    axis = alt.Y("mean:Q", title=spec, scale=alt.Scale(zero=False))
-    lines = base.mark_line(strokeWidth=2).encode(y=axis, strokeDash=alt.StrokeDash("attack:N", sort=attacks))
-    marks = base.mark_point(size=28, filled=True).encode(y=axis)
-    layers = [lines, marks]
-    if intervals:
-        layers.insert(0, base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=spec), y2="high:Q"))
+    scheme = "tableau10" if len(attacks) <= 10 else "tableau20"
+    legend = alt.Legend(labelLimit=260, symbolOpacity=1, symbolType="circle")
+    color = alt.Color("attack:N", sort=attacks, scale=alt.Scale(domain=attacks, scheme=scheme), legend=legend)
+    share = alt.X("share:Q", title="% of outputs attacked", scale=alt.Scale(domain=[0, 100], nice=False))
+    score = alt.Scale(zero=False)
+    base = alt.Chart(alt.Data(values=_points(sweep, system, spec))).encode(x=share, color=color)
+    layers = [
+        base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=spec, scale=score), y2="high:Q"),
+        base.mark_line(strokeWidth=2).encode(y=alt.Y("mean:Q", title=spec, scale=score)),
+        base.mark_point(size=24, filled=True).encode(y=alt.Y("mean:Q", title=spec, scale=score)),
+    ]
+    if marks:
+        crosses = [
+            {"attack": attack, "share": percent, "mean": value}
+            for attack, values in marks.items()
+            for percent, value in values
+            if value == value
+        ]
+        layer = alt.Chart(alt.Data(values=crosses)).mark_point(shape="cross", size=40, filled=False, opacity=1)
+        layers.append(layer.encode(x=share, color=color, y=alt.Y("mean:Q", title=spec, scale=score)))
     trials = f"mean of {sweep.plan.trials} trials" if sweep.plan.trials > 1 else "one trial"
-    title = alt.TitleParams(f"{spec} of {system}", subtitle=f"{better}; {trials}", anchor="start")
-    return cast("altair.LayerChart", alt.layer(*layers).properties(width=480, height=320, title=title))
+    subtitle = f"{better}; {trials}{'; crosses: published' if marks else ''}"
+    heading = alt.TitleParams(title or f"{spec} of {system}", subtitle=subtitle, anchor="start")
+    return cast("altair.LayerChart", alt.layer(*layers).properties(width=480, height=320, title=heading))
 
 
 def save(chart: altair.LayerChart, stem: str | Path) -> list[Path]:
