@@ -161,7 +161,8 @@ def _million(valid: EvalSet, outputs: list[str], sari: Sari) -> None:
         score_once(sari, large, texts)
         seconds = time.perf_counter() - start
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        print(f"SARI on {items:,} items: {seconds:.1f} s, {items / seconds:,.0f} a second, {grown:.0f} MB more at the peak")
+        rate = f"{items / seconds:,.0f} a second"
+        print(f"SARI on {items:,} items: {seconds:.1f} s, {rate}, {grown:.0f} MB more at the peak")
 
 
 def _line(what: str, rate: float, remark: str = "") -> None:

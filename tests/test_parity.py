@@ -181,7 +181,7 @@ def test_chrf_equals_sacrebleu(turkcorpus: EvalSet, settings: dict[str, object])
 
     from plainly.metrics.chrf import Chrf
 
-    chosen, outputs = turkcorpus[np.arange(40)], list(_outputs(turkcorpus, "Hybrid")[:38]) + ["", "x"]
+    chosen, outputs = turkcorpus[np.arange(40)], [*_outputs(turkcorpus, "Hybrid")[:38], "", "x"]
     rows = Chrf(**settings).measure(chosen, outputs)  # type: ignore[arg-type]
     columns = [list(column) for column in zip(*chosen.references, strict=True)]
     expected = CHRF(**settings).corpus_score(outputs, columns).score  # type: ignore[arg-type]

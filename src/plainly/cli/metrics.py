@@ -82,7 +82,9 @@ def _list(args: argparse.Namespace) -> None:
 
 
 def _print(described: dict[str, Any]) -> None:
-    print(f"{described['name']} — better: {described['better']}; needs: {', '.join(described['needs']) or 'outputs only'}")
+    print(
+        f"{described['name']} — better: {described['better']}; needs: {', '.join(described['needs']) or 'outputs only'}"
+    )
     print()
     print(described["description"])
     if described["evidence"]:
@@ -92,8 +94,9 @@ def _print(described: dict[str, Any]) -> None:
         print("\nParameters")
         for parameter in described["parameters"]:
             values = f"  ({parameter['values']})" if parameter["values"] else ""
-            default = str(parameter["default"])
-            print(f"  {parameter['name']}={default.lower() if isinstance(parameter['default'], bool) else default}{values}")
+            default = parameter["default"]
+            shown = str(default).lower() if isinstance(default, bool) else default
+            print(f"  {parameter['name']}={shown}{values}")
     print("\nOutputs, the first is the headline")
     print(textwrap.fill(", ".join(described["outputs"]), width=100, initial_indent="  ", subsequent_indent="  "))
     if described["name"] == "sari":
@@ -114,7 +117,9 @@ def _explain(args: argparse.Namespace) -> int:
     given = inputs.read(args)
     explained = explain_sari(given.evalset, given.outputs)
     if args.format == "json":
-        output.print_json({"schema": "plainly.explain/1", "test_set": given.evalset.name or None, **explained.as_dict()})
+        output.print_json(
+            {"schema": "plainly.explain/1", "test_set": given.evalset.name or None, **explained.as_dict()}
+        )
         return 0
     output.print_grid(explained.table())
     print()

@@ -77,6 +77,7 @@ class Edits(Metric):
         "deleted_of_source",
         "copies",
     )
+    shown: ClassVar[tuple[str, ...]] = ("kept", "added", "deleted", "copies")
     evidence: ClassVar[str] = ""
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
@@ -145,6 +146,7 @@ class Quality(Metric):
         "additions_proportion",
         "deletions_proportion",
     )
+    shown: ClassVar[tuple[str, ...]] = outputs
     evidence: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -222,7 +224,7 @@ def _chunk_13a(chunk: str) -> str:
 
 def _text_13a(text: str) -> str:
     # A chunk may vanish (<skipped>), and then leaves no space behind.
-    return " ".join(filter(None, map(_chunk_13a, counts.split_13a(text))))
+    return " ".join(filter(None, map(_chunk_13a, tokenise.unbroken([text])[0].split())))
 
 
 def _copies(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> Floats:

@@ -36,6 +36,7 @@ class Splits(Metric):
     needs: ClassVar[Needs] = frozenset({"source"})
     better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("split", "merged", "full_stops", "ratio", "sentences_in", "sentences_out")
+    shown: ClassVar[tuple[str, ...]] = ("split", "full_stops", "sentences_in", "sentences_out")
     evidence: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -88,6 +89,7 @@ class Length(Metric):
         "sentences",
         "characters",
     )
+    shown: ClassVar[tuple[str, ...]] = ("words_per_sentence", "characters_per_word", "syllables_per_word")
     evidence: ClassVar[str] = ""
 
     def __post_init__(self) -> None:

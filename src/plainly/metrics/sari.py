@@ -69,7 +69,7 @@ VARIANTS: dict[str, Settings] = {
         "13a",
         True,
         blank_token=True,
-        why="as xu with 0/0 = 1: doing nothing is rewarded, and a copy of the source beats every real system",
+        why="as xu with 0/0 = 1: full marks where nothing was done, so that a copy of the source scores high",
     ),
     "t2t": Settings(
         "sentence",

@@ -9,8 +9,9 @@ import numpy as np
 
 from plainly.errors import DataUnavailable, MissingExtra
 from plainly.text import sentences, syllables
-from plainly.text.chunks import Chunked, ChunkMemo, Ints
-from plainly.text.tokenise import tokens_13a
+from plainly.text.chunkindex import Ints
+from plainly.text.chunks import Chunked, ChunkMemo
+from plainly.text.tokenise import tokens_13a, unbroken
 from plainly.text.words import words
 
 # The columns of the rows that ``count`` gives. Letters and digits make a word's characters; a polysyllable has three
@@ -48,8 +49,8 @@ def _memo(syllable: str) -> ChunkMemo:
             *sentences.facts(chunk),
             len(found),
             sum(sizes),
-            sum(character.isalpha() for word in found for character in word),
-            sum(character.isalnum() for word in found for character in word),
+            sum(len(word) if word.isalpha() else sum(map(str.isalpha, word)) for word in found),
+            sum(len(word) if word.isalnum() else sum(map(str.isalnum, word)) for word in found),
             sum(size >= 3 for size in sizes),
             sum(size >= 3 and is_hard(word, counter) for word, size in zip(found, sizes, strict=True)),
         )
@@ -111,16 +112,11 @@ def _describe_easse(chunk: str) -> tuple[int, ...]:
     )
 
 
-def split_13a(text: str) -> list[str]:
-    """The chunks that 13a sees; it joins words that are hyphenated at the end of a line."""
-    return (text.replace("-\n", "") if "\n" in text else text).split()
-
-
-_easse_memo = ChunkMemo(_describe_easse, split=split_13a)
+_easse_memo = ChunkMemo(_describe_easse, clean=unbroken)
 
 
 def _tokens_easse(text: str) -> list[str]:
-    return [token for chunk in split_13a(text) for token in tokens_13a(chunk.lower())]
+    return [token for chunk in unbroken([text])[0].split() for token in tokens_13a(chunk.lower())]
 
 
 def _lone_stops(block: Chunked) -> Ints:

@@ -12,7 +12,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from plainly.text.chunks import Chunked, ChunkMemo, Ints
+from plainly.text.chunkindex import Ints
+from plainly.text.chunks import Chunked, ChunkMemo
 from plainly.text.words import words
 
 
