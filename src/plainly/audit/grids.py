@@ -88,12 +88,10 @@ def flips(verdicts: Sequence[Verdict], *, most: int = 12) -> Grid:
     """How much of which attack changes who wins: first who could win by it, then how the winner loses."""
     rows = []
     for verdict in verdicts:
-        turned = sorted((flip for flip in verdict.flips if flip.share <= 1), key=lambda flip: flip.share)
-        for flip in turned[:most]:
-            after = "wins, past" if flip.wins else "loses to"
-            rows.append(
-                (verdict.metric, flip.attack, f"{flip.system} ({flip.rank})", after, flip.rival, f"{flip.share:.0%}")
-            )
+        turned = [flip for flip in verdict.flips if flip.share <= 1]
+        for flip in sorted(turned, key=lambda flip: (not flip.wins, flip.share))[:most]:
+            place, after = f"{flip.system} ({flip.rank})", "wins, past" if flip.wins else "loses to"
+            rows.append((verdict.metric, flip.attack, place, after, flip.rival, f"{flip.share:.0%}"))
     return Grid(
         ("metric", "attack", "system (place)", "", "rival", "share of outputs"),
         tuple(rows),

@@ -10,6 +10,8 @@ from plainly.audit.verdict import Effect, Verdict
 _LISTED = 6
 # What an attack that applies to fewer outputs than this does to a score says little about the metric.
 _FEW = 0.1
+# Less than this many spreads does not take a system past many others.
+_LITTLE = 0.25
 
 
 def paragraph(verdict: Verdict) -> str:
@@ -35,14 +37,16 @@ def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
     if not fooled:
         return f"{verdict.metric}: none of the {len(harms)} attacks that harm an output improves its score."
     top = fooled[0]
-    distance = ""
-    if not math.isnan(top.wrong_spreads):
-        distance = f", {top.wrong_spreads:.2g} times the distance between the best and the worst system"
-    return (
-        f"{verdict.metric} can be gamed: {len(fooled)} of the {len(harms)} attacks that harm an output "
-        f"improve{'s' if len(fooled) == 1 else ''} its score. {top.attack} gains most: {top.wrong:.2f} points with "
-        f"{top.level:.0%} of the outputs attacked{distance}."
+    improve = (
+        f"{len(fooled)} of the {len(harms)} attacks that harm an output improve{'s' * (len(fooled) == 1)} its score"
     )
+    most = f"{top.wrong:.2f} points with {top.level:.0%} of the outputs attacked"
+    if math.isnan(top.wrong_spreads):
+        return f"{verdict.metric} can be gamed: {improve}. {top.attack} gains most: {most}."
+    distance = f"{top.wrong_spreads:.2g} times the distance between the best and the worst system"
+    if top.wrong_spreads < _LITTLE:
+        return f"{verdict.metric} is hard to game: {improve}, but {top.attack}, which gains most, gains {most}, {distance}."
+    return f"{verdict.metric} can be gamed: {improve}. {top.attack} gains most: {most}, {distance}."
 
 
 def _cheapest(verdict: Verdict) -> str:

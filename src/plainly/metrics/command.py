@@ -70,7 +70,9 @@ class Command:
                 shlex.split(self.run), input=asked, capture_output=True, encoding="utf-8", errors="replace", check=False
             )
         except OSError as error:
-            raise BadInput(f"Cannot run {self.run!r}: {error.strerror or error}. Is it there and executable?") from error
+            raise BadInput(
+                f"Cannot run {self.run!r}: {error.strerror or error}. Is it there and executable?"
+            ) from error
         if done.returncode:
             said = done.stderr.strip().splitlines()
             raise BadInput(f"{self.run!r} ended with status {done.returncode}{f': {said[-1]}' if said else '.'}")
