@@ -20,6 +20,7 @@ def figure(
     spec: str,
     *,
     title: str = "",
+    axis: str = "",
     marks: Mapping[str, Sequence[tuple[float, float]]] | None = None,
 ) -> altair.LayerChart:
     """One metric on one system: a line for each attack over the share of outputs attacked, with 95 % of the trials.
@@ -37,9 +38,9 @@ def figure(
     score = alt.Scale(zero=False)
     base = alt.Chart(alt.Data(values=_points(sweep, system, spec))).encode(x=share, color=color)
     layers = [
-        base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=spec, scale=score), y2="high:Q"),
-        base.mark_line(strokeWidth=2).encode(y=alt.Y("mean:Q", title=spec, scale=score)),
-        base.mark_point(size=24, filled=True).encode(y=alt.Y("mean:Q", title=spec, scale=score)),
+        base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=axis or spec, scale=score), y2="high:Q"),
+        base.mark_line(strokeWidth=2).encode(y=alt.Y("mean:Q", title=axis or spec, scale=score)),
+        base.mark_point(size=24, filled=True).encode(y=alt.Y("mean:Q", title=axis or spec, scale=score)),
     ]
     if marks:
         crosses = [
@@ -49,7 +50,7 @@ def figure(
             if value == value
         ]
         layer = alt.Chart(alt.Data(values=crosses)).mark_point(shape="cross", size=40, filled=False, opacity=1)
-        layers.append(layer.encode(x=share, color=color, y=alt.Y("mean:Q", title=spec, scale=score)))
+        layers.append(layer.encode(x=share, color=color, y=alt.Y("mean:Q", title=axis or spec, scale=score)))
     trials = f"mean of {sweep.plan.trials} trials" if sweep.plan.trials > 1 else "one trial"
     subtitle = f"{better}; {trials}{'; crosses: published' if marks else ''}"
     heading = alt.TitleParams(title or f"{spec} of {system}", subtitle=subtitle, anchor="start")

@@ -45,7 +45,7 @@ def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
         return f"{verdict.metric} can be gamed: {improve}. {top.attack} gains most: {most}."
     distance = f"{top.wrong_spreads:.2g} times the distance between the best and the worst system"
     if top.wrong_spreads < _LITTLE:
-        return f"{verdict.metric} is hard to game: {improve}, but {top.attack}, which gains most, gains {most}, {distance}."
+        return f"{verdict.metric} is hard to game: {improve}, but little. {top.attack} gains most: {most}, {distance}."
     return f"{verdict.metric} can be gamed: {improve}. {top.attack} gains most: {most}, {distance}."
 
 

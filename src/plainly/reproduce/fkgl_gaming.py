@@ -373,7 +373,8 @@ def draw(swept: Sweep, printed: dict[str, Any], directory: Path) -> list[Path]:
             attack: [(10.0 * (place + 1), value / way.scale) for place, value in enumerate(values)]
             for attack, values in printed["table4"][metric].items()
         }
-        chart = plots.figure(swept, "Dress-Ls", way.spec, title=f"Figure {number}: {metric} of Dress-Ls", marks=crosses)
+        title = f"Figure {number}: {metric} of Dress-Ls"
+        chart = plots.figure(swept, "Dress-Ls", way.spec, title=title, axis=metric, marks=crosses)
         paths += plots.save(chart, directory / f"figure{number}-{metric.lower()}")
     return paths
 
