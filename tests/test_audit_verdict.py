@@ -44,7 +44,9 @@ SYSTEMS = {
 }
 
 
-def _audit(better: str = "higher", attacks: Sequence[str | Attack] = ("random-period", "oracle", "double-spaces")) -> Audit:
+def _audit(
+    better: str = "higher", attacks: Sequence[str | Attack] = ("random-period", "oracle", "double-spaces")
+) -> Audit:
     return audit(EVALSET, SYSTEMS, [Stops(better)], attacks=attacks, trials=20, levels=(0.25, 0.5, 0.75, 1.0))
 
 
