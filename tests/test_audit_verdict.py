@@ -88,7 +88,7 @@ def test_where_lower_is_better_everything_turns_round() -> None:
 def test_the_paragraph_follows_from_the_numbers() -> None:
     said = _audit().paragraphs["stops-higher"]
     assert "can be gamed: 1 of the 1 attacks that harm an output improves its score" in said
-    assert "random-period gains most: 1.00 points with 100% of the outputs attacked, 2 times the distance" in said
+    assert "random-period gains most: 1.00 points with 100% of the outputs attacked, 2.00 times the distance" in said
     assert "random-period on 50% of the outputs of worst lifts it above best" in said
     lower = _audit("lower").paragraphs["stops-lower"]
     assert "none of the 1 attacks that harm an output improves its score" in lower

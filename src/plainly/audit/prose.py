@@ -35,7 +35,8 @@ def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
     if not harms:
         return f"{verdict.metric}: no attack that harms an output was tried."
     if not fooled:
-        return f"{verdict.metric}: none of the {len(harms)} attacks that harm an output improves its score."
+        by = "" if math.isnan(verdict.spread) else " by as much as 5 % of the spread between the systems"
+        return f"{verdict.metric}: none of the {len(harms)} attacks that harm an output improves its score{by}."
     top = fooled[0]
     improve = (
         f"{len(fooled)} of the {len(harms)} attacks that harm an output improve{'s' * (len(fooled) == 1)} its score"
@@ -43,7 +44,7 @@ def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
     most = f"{top.wrong:.2f} points with {top.level:.0%} of the outputs attacked"
     if math.isnan(top.wrong_spreads):
         return f"{verdict.metric} can be gamed: {improve}. {top.attack} gains most: {most}."
-    distance = f"{top.wrong_spreads:.2g} times the distance between the best and the worst system"
+    distance = f"{top.wrong_spreads:.2f} times the distance between the best and the worst system"
     if top.wrong_spreads < _LITTLE:
         return f"{verdict.metric} is hard to game: {improve}, but little. {top.attack} gains most: {most}, {distance}."
     return f"{verdict.metric} can be gamed: {improve}. {top.attack} gains most: {most}, {distance}."
