@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from plainly.errors import BadInput
-from plainly.reproduce import fkgl_gaming, recipe
+from plainly.errors import BadInput, PlainlyError
+from plainly.reproduce import fkgl_gaming, recipe, stops
 from plainly.reproduce.cells import Cell, Options, published, tally
+from plainly.text import counts
 
 PRINTED = published("fkgl-gaming")
 SYSTEMS = list(fkgl_gaming.SYSTEMS.values())
@@ -70,7 +71,7 @@ def outputs(mirror: Path) -> Path:
 @pytest.fixture(scope="module")
 def cells(outputs: Path) -> dict[tuple[str, str, str], Cell]:
     found = fkgl_gaming.run(Options(outputs=outputs, trials=2))
-    assert {table: sum(counts.values()) for table, counts in tally(found).items()} == {
+    assert {table: sum(verdicts.values()) for table, verdicts in tally(found).items()} == {
         "1": 169, "2": 70, "3": 21, "4": 177, "5": 180, "6": 180, "7": 180, "8": 180, "9": 140, "10": 420,
     }  # fmt: skip
     assert [int(cell.table) for cell in found] == sorted(int(cell.table) for cell in found)
@@ -155,6 +156,37 @@ def test_table_3_counts_words_sentences_and_full_stops(outputs: Path, cells: dic
         sentences = fkgl_gaming.count_sentences(lines)[0]
         assert cells["3", row, "average length"].ours == pytest.approx(words / sentences)
         assert 100 <= sentences <= 150
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("", 0),
+        ("He left . She stayed .", 2),
+        ("He left .\nShe stayed . ''", 2),
+        ("Why ? '' he said .", 2),
+        ("said Mr. Smith .", 1),
+        ("in the U.S. and .", 1),
+        ("in the U.S. The man left .", 2),
+        ("gluon , etc. .\nHe also", 3),
+        ("a process , i.e. an enzyme .", 2),
+        ("by J. Smith . x", 2),
+        ("version 3.5 of it", 1),
+    ],
+)
+def test_sentences_are_counted_as_punkt_does(text: str, sentences: int) -> None:
+    """The counts are what NLTK's English Punkt gives for these texts."""
+    assert stops.count(text) == sentences
+
+
+def test_the_rules_agree_with_punkt_itself(outputs: Path) -> None:
+    try:
+        find = counts.punkt()
+    except PlainlyError as missing:
+        pytest.skip(str(missing))
+    for path in outputs.glob("*.tok"):
+        text = path.read_text(encoding="utf-8")
+        assert abs(stops.count(text) - len(find(text))) <= 1, path.name
 
 
 def test_where_the_paper_repeats_dress_ls_we_do_too_and_show_the_sound_value(
