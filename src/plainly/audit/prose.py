@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from plainly.audit.grids import percent, signed
 from plainly.audit.verdict import Effect, Verdict
 
 _LISTED = 6
@@ -58,8 +59,8 @@ def _cheapest(verdict: Verdict) -> str:
     if found is None:
         return f"No attack lifts the worst system ({worst}) above the best ({best})."
     return (
-        f"The cheapest way from last place to first: {found.attack} on {found.share:.0%} of the outputs of {worst} "
-        f"lifts it above {best}."
+        f"The cheapest way from last place to first: {found.attack} on {percent(found.share)} of the outputs of "
+        f"{worst} lifts it above {best}."
     )
 
 
@@ -70,8 +71,8 @@ def _ordinary_flips(verdict: Verdict) -> str:
     if least is None or least == verdict.cheapest:
         return ""
     return (
-        f"The ranking turns sooner: {least.attack} on {least.share:.0%} of its outputs takes {least.system} from place "
-        f"{least.rank} past {least.rival}."
+        f"The ranking turns sooner: {least.attack} on {percent(least.share)} of its outputs takes {least.system} from "
+        f"place {least.rank} past {least.rival}."
     )
 
 
@@ -89,7 +90,8 @@ def _unchanged(verdict: Verdict) -> str:
     if not moved:
         return ""
     said = [
-        f"{effect.attack} ({effect.gain:+.2f}{_in_spreads(effect)})" for effect in sorted(moved, key=lambda e: -e.wrong)
+        f"{effect.attack} ({signed(effect.gain)}{_in_spreads(effect)})"
+        for effect in sorted(moved, key=lambda e: -e.wrong)
     ]
     return f"It is moved by what should leave it unmoved: {_listing(said)}."
 
@@ -99,12 +101,12 @@ def _improvements(verdict: Verdict) -> str:
     missed = [effect for effect in meant if not (effect.gain > 0 and effect.noticed)]
     if not missed:
         return ""
-    said = [f"{effect.attack} ({effect.gain:+.2f}{_in_spreads(effect)})" for effect in missed]
+    said = [f"{effect.attack} ({signed(effect.gain)}{_in_spreads(effect)})" for effect in missed]
     return f"It does not reward an improvement: {_listing(said)}."
 
 
 def _in_spreads(effect: Effect) -> str:
-    return "" if math.isnan(effect.spreads) else f", {effect.spreads:+.2f} spreads"
+    return "" if math.isnan(effect.spreads) else f", {signed(effect.spreads)} spreads"
 
 
 def _listing(parts: Sequence[str]) -> str:
