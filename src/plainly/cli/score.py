@@ -52,20 +52,20 @@ def run(args: argparse.Namespace) -> int:
         from plainly import sanity
 
         outputs = {**outputs, **sanity.rows(given.evalset, seed=args.seed)}
-    options: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "intervals": not args.no_intervals,
         "level": args.level,
         "resamples": args.resamples,
         "method": args.method,
         "seed": args.seed,
     }
-    found = evaluate(given.evalset, outputs, specs, **options)
+    found = evaluate(given.evalset, outputs, specs, **settings)
     if args.over != "items" and not args.no_intervals:
         from plainly import references
 
         drawn = references.draw(given.evalset, outputs, found, over=args.over, resamples=args.resamples, seed=args.seed)
         found = references.with_intervals(found, drawn, over=args.over, level=args.level, seed=args.seed)
-    more = extras.gather(args, given, outputs, found, options)
+    more = extras.gather(args, given, outputs, found, settings)
     if args.segments:
         from plainly.scorefile import write_segments
 
