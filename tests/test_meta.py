@@ -355,7 +355,8 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     found = {(r["metric"], r["level"], r["slice"], r["statistic"]): r for r in payload["correlations"]}
     assert found["fkgl", "item", "all", "pearson"]["n"] == 36
     assert found["fkgl", "item", "type=tA", "kendall"]["n"] == 12
-    assert {c["test"].partition(",")[0] for c in payload["comparisons"]} == {"williams", "permute-both"}
+    tests = {(c["level"], c["test"].partition(",")[0]) for c in payload["comparisons"]}
+    assert tests == {(level, test) for level in ("item", "system") for test in ("williams", "permute-both")}
     assert main(["meta", path, "-m", "fkgl", "--latex", "--resamples", "20", "--no-tests"]) == 0
     assert r"\begin{tabular}" in capsys.readouterr().out
     assert main(["meta", path, "--resamples", "20"]) == 0
@@ -416,6 +417,10 @@ def test_plan_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "With 60 ratings, use" in capsys.readouterr().out
     assert main([*arguments, "--csv"]) == 0
     assert capsys.readouterr().out.startswith("resampled,sentences,raters,tau")
+    svg = tmp_path / "curves.svg"
+    assert main([*arguments, "--plot", str(svg)]) == 0
+    assert svg.read_text(encoding="utf-8").startswith("<svg")
+    capsys.readouterr()
     assert main(["plan", path, "--raters", "none"]) == 2
     assert "whole numbers" in capsys.readouterr().err
     assert main(["plan", path, "--sentences", "0"]) == 2
