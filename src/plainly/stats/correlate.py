@@ -118,11 +118,11 @@ def draws(n: int, *, groups: Sequence[str] | None = None, resamples: int = 1000,
     if not resamples or not n:
         return np.empty((0, n))
     if groups is None:
-        return np.concatenate(list(Resampler(n=n, resamples=resamples, seed=seed).weights(n)))
+        return np.concatenate(list(Resampler(n=n, resamples=resamples, seed=seed).weights(n))).astype(np.float64)
     _, member = np.unique(np.array(groups, dtype=str), return_inverse=True)
     units = int(member.max()) + 1
     weights = np.concatenate(list(Resampler(n=units, resamples=resamples, seed=seed).weights(units)))
-    return weights[:, member]
+    return weights[:, member].astype(np.float64)
 
 
 def percentile(value: float, drawn: Floats, *, level: float, n: int, unit: str) -> Estimate:
