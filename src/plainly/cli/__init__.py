@@ -19,6 +19,8 @@ COMMANDS = {
     "metrics": "list the metrics, or explain one",
     "audit": "find out whether metrics can be fooled",
     "operations": "what was done to the sentences: profile, compare, label",
+    "meta": "does a metric agree with people, and people with each other",
+    "plan": "how many sentences and raters a human evaluation needs",
     "reproduce": "compute the tables of a paper again",
     "data": "list, describe and fetch public test sets and outputs",
 }
