@@ -23,6 +23,7 @@ COMMANDS = {
     "plan": "how many sentences and raters a human evaluation needs",
     "reproduce": "compute the tables of a paper again",
     "data": "list, describe and fetch public test sets and outputs",
+    "studio": "run the human evaluation in a web application",
 }
 
 _EPILOG = "plainly COMMAND --help tells what a command takes. Start with: plainly score --demo"
