@@ -17,6 +17,7 @@ COMMANDS = {
     "compare": "say which differences between systems are real",
     "doctor": "look for what is wrong with a test set or outputs",
     "metrics": "list the metrics, or explain one",
+    "audit": "find out whether metrics can be fooled",
     "operations": "what was done to the sentences: profile, compare, label",
     "reproduce": "compute the tables of a paper again",
     "data": "list, describe and fetch public test sets and outputs",
