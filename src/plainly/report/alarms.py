@@ -13,7 +13,7 @@ OVERLAP = frozenset({"bleu", "chrf", "ibleu", "tbleu"})
 MANY_COPIES = 25.0
 FAR_SHORTER = 0.15
 MORE_SPLITS = 10.0
-TRICKS = ("random-period", "random-the", "replace-longest", "rand-period+repl-longest")
+TRICKS = ("random-period", "random-the", "replace-longest", "random-period+replace-longest")
 
 
 def of(material: Material) -> tuple[Alarm, ...]:

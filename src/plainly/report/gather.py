@@ -64,7 +64,7 @@ def gather(
     comparisons: Comparisons | None = None
     if len(evaluation) > 1 and evaluation.items > 1:
         comparisons = attempt(
-            "comparing systems", lambda: compare(evaluation, evalset, seed=seed, level=level, trials=2000), None
+            "comparing systems", lambda: compare(evaluation, evalset, seed=seed, level=level), None
         )
     written = bool(outputs) and evalset.has_sources and len(evalset) > 0
     habits = attempt("what systems do", lambda: _habits(evalset, outputs), ()) if written else ()

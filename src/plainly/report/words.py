@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+# Characters that are not seen, or that turn the order of those around them: shown by their code, so that nothing hides.
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """A text in which every character can be seen, fit for a page: hidden ones by their code, lone surrogates as �."""
+    return _SURROGATE.sub("\ufffd", HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text))
+
+
+def label(system: str) -> str:
+    """A system's name as it is shown; scores of a single unnamed list of outputs have none."""
+    return visible(system) or "outputs"
 
 
 def listed(names: Sequence[str], *, most: int = 6) -> str:
