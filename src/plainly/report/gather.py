@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from plainly import doctor, subsets
-from plainly.compare import Comparisons, compare
+from plainly.compare import DECIDING, Comparisons, compare
 from plainly.errors import PlainlyError
 from plainly.evalset import EvalSet
-from plainly.evaluate import Evaluation, evaluate
+from plainly.evaluate import Evaluation, SystemScores, evaluate
 from plainly.report import alarms, operating, rated
 from plainly.report.material import Bools, Habit, Material
 
@@ -61,11 +61,9 @@ def gather(
             absent.append(f"{what}: {error}")
             return otherwise
 
-    comparisons: Comparisons | None = None
+    comparisons: dict[str, Comparisons] = {}
     if len(evaluation) > 1 and evaluation.items > 1:
-        comparisons = attempt(
-            "comparing systems", lambda: compare(evaluation, evalset, seed=seed, level=level), None
-        )
+        comparisons = attempt("comparing systems", lambda: _comparisons(evaluation, evalset, seed=seed, level=level), {})
     written = bool(outputs) and evalset.has_sources and len(evalset) > 0
     habits = attempt("what systems do", lambda: _habits(evalset, outputs), ()) if written else ()
     material = Material(
@@ -94,6 +92,16 @@ def gather(
         )
         parts["rated"] = rated.name(ratings)
     return Material(**{**vars(material), **parts, "absent": tuple(absent)})
+
+
+def _comparisons(evaluation: Evaluation, evalset: EvalSet, *, seed: int, level: float) -> dict[str, Comparisons]:
+    """All pairs of systems by each metric. Each column of the table is a claim of its own, and is corrected as one."""
+    found = {}
+    for spec in evaluation.specs:
+        column = {name: SystemScores(name, {spec: scores[spec]}) for name, scores in evaluation.systems.items()}
+        alone = Evaluation(evaluation.test_set, column, evaluation.seed)
+        found[spec] = compare(alone, evalset, tests=(DECIDING,), seed=seed, level=level)
+    return found
 
 
 def _masks(evalset: EvalSet, outputs: Outputs, field: str) -> dict[str, Bools]:

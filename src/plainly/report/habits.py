@@ -64,15 +64,15 @@ def operation_plots(material: Material) -> Iterator[Plot]:
     people = "people" if "people" not in found.groups else "people (references)"
     columns = [*(label(system) for system in material.systems), *([people] if found.people else [])]
 
-    def weight(label: str) -> float:
-        return max([*found.shares[label].values(), found.people.get(label, 0.0)])
+    def weight(name: str) -> float:
+        return max([*found.shares[name].values(), found.people.get(name, 0.0)])
 
     labels = sorted(found.labels, key=weight, reverse=True)[:MOST_OPERATIONS]
     values = [
-        {"operation": label, "who": label(system), "share": share}
-        for label in labels
-        for system, share in found.shares[label].items()
-    ] + [{"operation": label, "who": people, "share": found.people[label]} for label in labels if found.people]
+        {"operation": name, "who": label(system), "share": share}
+        for name in labels
+        for system, share in found.shares[name].items()
+    ] + [{"operation": name, "who": people, "share": found.people[name]} for name in labels if found.people]
     base = alt.Chart(alt.Data(values=values)).encode(
         y=alt.Y("operation:N", sort=labels, title=None),
         x=alt.X("who:N", sort=columns, title=None, axis=alt.Axis(orient="top", labelAngle=-50, labelLimit=90)),
@@ -104,8 +104,8 @@ def gain_plots(material: Material) -> Iterator[Plot]:
             {"trick": gain.trick, "value": gain.spreads, "zero": 0, "fooled": "fooled" if gain.fooled else "not"}
             for gain in gains
         ]
-        title = "gain, in distances from worst to best system"
-        y = alt.Y("trick:N", sort=[gain.trick for gain in gains], title=None, axis=alt.Axis(labelLimit=150))
+        title = "gain (1: from worst to best)"
+        y = alt.Y("trick:N", sort=[gain.trick for gain in gains], title=None, axis=alt.Axis(labelLimit=150, labelExpr="split(datum.label, '+')"))
         base = alt.Chart(alt.Data(values=values)).encode(
             y=y,
             color=alt.Color(
@@ -142,7 +142,7 @@ def gain_plots(material: Material) -> Iterator[Plot]:
             "tricks",
             f"{spec} after a trick on every output",
             words,
-            themed(zero + one + bars + tips, height=rows_height(len(values))),
+            themed(zero + one + bars + tips, height=rows_height(len(values)) + 24),
         )
 
 

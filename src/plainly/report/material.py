@@ -91,7 +91,7 @@ class Material:
     evalset: EvalSet
     outputs: Mapping[str, Sequence[str]]
     evaluation: Evaluation
-    comparisons: Comparisons | None = None
+    comparisons: Mapping[str, Comparisons] = field(default_factory=dict)  # by metric, corrected within it
     findings: tuple[Finding, ...] = ()
     habits: tuple[Habit, ...] = ()
     split: Mapping[str, Bools] = field(default_factory=dict)
@@ -138,6 +138,6 @@ class Material:
             return ""
         if value == top:
             return "best"
-        if self.comparisons is not None and not self.comparisons.pair(spec, best, system).significant:
+        if spec in self.comparisons and not self.comparisons[spec].pair(spec, best, system).significant:
             return "tied"
         return ""

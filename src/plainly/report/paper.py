@@ -64,7 +64,7 @@ def _cell(material: Material, system: str, spec: str, form: str) -> str:
 
 
 def _note(material: Material) -> str:
-    if material.comparisons is None:
+    if not material.comparisons:
         return f"{scope(material)}."
     return f"{scope(material)}. Bold: best; underlined or in italics: no difference from the best may be claimed."
 
@@ -82,12 +82,12 @@ def methods(material: Material) -> str:
     if estimates:
         first = estimates[0]
         text += f"Intervals are {first.level:.0%} ({first.method}, seed {material.evaluation.seed}). "
-    compared = material.comparisons
+    compared = next(iter(material.comparisons.values()), None)
     if compared is not None:
         text += (
             f"Differences between systems were tested by {compared.deciding.replace('-', ' ')} "
             f"({compared.trials:,} trials over {compared.unit}, Riezler and Maxwell 2005) at the {1 - compared.level:.0%} "
-            "level with Holm's correction for all comparisons (Holm 1979). "
+            "level, with Holm's correction for all pairs of systems within a metric (Holm 1979). "
         )
     if material.operations is not None:
         text += f"Operations were labelled automatically (labeller: {material.operations.labeller}). "
@@ -105,7 +105,7 @@ def bibtex(material: Material) -> str:
             entries["post-2018"] = evidence.papers()["post-2018"].bibtex
     if any(material.estimate(system, spec) for system in material.systems for spec in material.specs):
         entries["efron-1993"] = evidence.papers()["efron-1993"].bibtex
-    if material.comparisons is not None:
+    if material.comparisons:
         entries |= {key: evidence.papers()[key].bibtex for key in ("riezler-2005", "holm-1979")}
     return "\n\n".join(dict.fromkeys(entries.values()))
 

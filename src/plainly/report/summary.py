@@ -21,13 +21,14 @@ class Sentence:
 
 def sentences(material: Material) -> list[Sentence]:
     """The most important first."""
-    return [
+    found = [
         *_scores(material),
         *_disagreement(material),
         *_tradeoff(material),
         *_habits(material),
         *_alarms(material),
     ]
+    return [Sentence(each.text.replace(" %", "\u00a0%"), each.section) for each in found]
 
 
 def scope(material: Material) -> str:
@@ -63,7 +64,7 @@ def _scores(material: Material) -> Iterator[Sentence]:
         text = f"By {spec}, {label(best)} scores best: {_with_interval(material, best, spec)}."
         if tied:
             text += f" {listed(tied)} cannot be told from it."
-        elif material.comparisons is not None:
+        elif spec in material.comparisons:
             text += f" It beats all {len(ranked) - 1} others." if len(ranked) > 2 else f" It beats {label(ranked[1])}."
         yield Sentence(text, "scores")
 
