@@ -27,13 +27,17 @@ from plainly.metrics.sari import Sari
 _MIRROR = Path(__file__).resolve().parents[2] / "shared" / "mirror"
 
 
-def best(action: Callable[[], object], *, runs: int) -> float:
+clock = time.perf_counter
+
+
+def best(action: Callable[[], object], *, runs: int, clock: Callable[[], float] | None = None) -> float:
     """Seconds of the fastest of several runs."""
+    clock = clock or globals()["clock"]
     times = []
     for _ in range(runs):
-        start = time.perf_counter()
+        start = clock()
         action()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return min(times)
 
 
@@ -100,7 +104,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--million", action="store_true", help="also score a million items (a minute)")
+    parser.add_argument("--cpu", action="store_true", help="compare CPU time, for a machine that does other work too")
     args = parser.parse_args()
+    if args.cpu:
+        globals()["clock"] = time.process_time
     if "PLAINLY_MIRROR" not in os.environ and _MIRROR.is_dir():
         os.environ["PLAINLY_MIRROR"] = str(_MIRROR)
     valid = plainly.load("asset/valid")
@@ -129,18 +136,21 @@ def main() -> int:
 
     test = plainly.load("asset/test")
     published = {name: list(texts) for name, texts in plainly.systems("asset/test").items() if "/" not in name}
-    start = time.perf_counter()
+    start = clock()
     again = fresh(test)
     for texts in published.values():
         score_once(sari, again, texts)
         score_once(bleu, again, texts)
-    print(f"{len(published)} systems on ASSET test, SARI and BLEU: {time.perf_counter() - start:.2f} s (wanted: 0.5)")
+    print(f"{len(published)} systems on ASSET test, SARI and BLEU: {clock() - start:.2f} s (wanted: 0.5)")
 
     command = [sys.executable, "-m", "plainly", "score", "-t", "asset/test", "-m", "sari,bleu,fkgl", "ACCESS"]
-    cold = best(lambda: subprocess.run(command, check=True, capture_output=True), runs=args.runs)
+    wall = time.perf_counter
+    cold = best(lambda: subprocess.run(command, check=True, capture_output=True), runs=args.runs, clock=wall)
     print(f"plainly score -t asset/test -m sari,bleu,fkgl ACCESS, cold process: {cold:.2f} s (wanted: 0.6)")
-    bare = best(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), runs=args.runs)
-    importing = best(lambda: subprocess.run([sys.executable, "-c", "import plainly"], check=True), runs=args.runs)
+    bare = best(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), runs=args.runs, clock=wall)
+    importing = best(
+        lambda: subprocess.run([sys.executable, "-c", "import plainly"], check=True), runs=args.runs, clock=wall
+    )
     print(f"import plainly: {1000 * (importing - bare):.0f} ms (wanted: under 100)")
     if args.million:
         _million(valid, outputs, sari)

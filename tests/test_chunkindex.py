@@ -26,7 +26,7 @@ def _decoded(index: ChunkIndex, learnt: list[str], texts: list[str]) -> list[lis
 @settings(max_examples=300, deadline=None)
 def test_chunks_are_those_of_split(batches: list[list[str]]) -> None:
     learnt: list[str] = []
-    index = ChunkIndex(learnt.append)
+    index = ChunkIndex(learnt.extend)
     for texts in batches:
         assert _decoded(index, learnt, texts) == [text.split() for text in texts]
     assert len(set(learnt)) == len(learnt) == len(index)
@@ -34,7 +34,7 @@ def test_chunks_are_those_of_split(batches: list[list[str]]) -> None:
 
 def test_every_white_space_character_of_python_splits() -> None:
     learnt: list[str] = []
-    index = ChunkIndex(learnt.append)
+    index = ChunkIndex(learnt.extend)
     for code in range(sys.maxunicode + 1):
         text = f"a{chr(code)}b"
         if chr(code).isspace() or code < 0x3100:
@@ -43,7 +43,7 @@ def test_every_white_space_character_of_python_splits() -> None:
 
 def test_chunks_of_all_lengths_stay_apart() -> None:
     learnt: list[str] = []
-    index = ChunkIndex(learnt.append)
+    index = ChunkIndex(learnt.extend)
     texts = ["x" * length for length in range(1, 40)] + ["x" * 8 + "y", "x" * 16 + "y", "é" * 8, "é" * 9]
     assert _decoded(index, learnt, [" ".join(texts)])[0] == texts
     assert _decoded(index, learnt, texts) == [[text] for text in texts]
@@ -51,7 +51,7 @@ def test_chunks_of_all_lengths_stay_apart() -> None:
 
 def test_many_chunks_fill_the_table() -> None:
     learnt: list[str] = []
-    index = ChunkIndex(learnt.append)
+    index = ChunkIndex(learnt.extend)
     texts = [" ".join(f"w{i * 37 + j}" for j in range(37)) for i in range(2000)]
     assert _decoded(index, learnt, texts) == [text.split() for text in texts]
     assert _decoded(index, learnt, texts[::-1]) == [text.split() for text in texts[::-1]]
@@ -60,7 +60,7 @@ def test_many_chunks_fill_the_table() -> None:
 
 def test_threads_may_share_an_index() -> None:
     learnt: list[str] = []
-    index = ChunkIndex(learnt.append)
+    index = ChunkIndex(learnt.extend)
     texts = [" ".join(f"w{(i + j) % 500}" for j in range(30)) for i in range(400)]
     with ThreadPoolExecutor(4) as pool:
         read = list(pool.map(lambda start: index.read(texts[start::4]), range(4)))

@@ -110,7 +110,8 @@ class Bleu(Metric):
 
 def _rows(block: ngrams.Block, outputs: Sequence[str]) -> Floats:
     found = ngrams.match(block, outputs)
-    correct = found.total(np.minimum(found.count, found.take(found.block.reference_most)))
+    clipped = np.minimum(found.count[found.known], found.block.reference_most[found.where])
+    correct = ngrams.add_up(found.cell[found.known], clipped, found.block)
     total = np.maximum(found.lengths[:, None] - np.arange(ORDER), 0)
     lengths = np.stack((found.lengths, _closest(found.lengths, block.reference_lengths)), axis=1)
     return np.concatenate((correct, total, lengths), axis=1).astype(np.float64)

@@ -15,7 +15,7 @@ from plainly.evalset import EvalSet
 from plainly.protocol import Floats
 from plainly.text import sentences
 from plainly.text.keys import ORDER, Ints
-from plainly.text.ngrams import Block, Match
+from plainly.text.ngrams import Block, Match, add_up
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ def _reference_side(block: Block, reference_count: int) -> ReferenceSide:
 
 def easse_counts(found: Match, side: ReferenceSide) -> Floats:
     """[correct, by the output, by the references] for each operation and order: (items, 3, ORDER, 3)."""
-    source, references = found.take(found.block.source), found.take(found.block.reference_sum)
-    k = side.k[found.cell // ORDER]
-    new = source == 0
-    kept = np.minimum(source, found.count) * k
-    keep_good, keep_total = found.total(np.minimum(kept, references)), found.total(kept)
-    counts = np.empty((len(found.block), 3, ORDER, 3))
-    counts[:, 0, :, 0] = found.total(new & (references > 0))
-    counts[:, 0, :, 1] = found.total(new)
+    # Only n-grams that the block knows can be kept or be added correctly; all others are added.
+    block, where = found.block, found.where
+    cell, source, references = found.cell[found.known], block.source[where], block.reference_sum[where]
+    kept = np.minimum(source, found.count[found.known]) * side.k[cell // ORDER]
+    keep_good, keep_total = add_up(cell, np.minimum(kept, references), block), add_up(cell, kept, block)
+    counts = np.empty((len(block), 3, ORDER, 3))
+    counts[:, 0, :, 0] = add_up(cell, source == 0, block)
+    counts[:, 0, :, 1] = add_up(found.cell, None, block) - add_up(cell, source > 0, block)
     counts[:, 0, :, 2] = side.added_types
     counts[:, 1, :, 0] = keep_good
     counts[:, 1, :, 1] = keep_total

@@ -39,9 +39,9 @@ class Chunks:
 
 
 class ChunkIndex:
-    """Numbers for chunks, in the order in which they were first seen; ``learn`` is told of each new one, once."""
+    """Numbers for chunks, in the order in which they were first seen; ``learn`` is told of new ones, each once."""
 
-    def __init__(self, learn: Callable[[str], object]) -> None:
+    def __init__(self, learn: Callable[[Sequence[str]], object]) -> None:
         self._learn = learn
         self._lock = threading.Lock()
         self._by_text: dict[str, int] = {}
@@ -74,34 +74,33 @@ class ChunkIndex:
     def read_split(self, chunked: Iterable[Sequence[str]]) -> Chunks:
         """The same for texts that were split already, in whatever way."""
         chunked = list(chunked)
-        ids = [self.number(chunk) for chunk in chain.from_iterable(chunked)]
+        ids = self.numbers(list(chain.from_iterable(chunked)))
         counts = np.fromiter(map(len, chunked), dtype=np.int64, count=len(chunked))
         return Chunks(np.array(ids, dtype=np.int64), np.concatenate(([0], np.cumsum(counts))))
 
-    def number(self, chunk: str) -> int:
-        """The number of one chunk."""
-        known = self._by_text.get(chunk)
-        if known is None:
-            with self._lock:
-                known = self._by_text.get(chunk)
-                if known is None:
-                    self._learn(chunk)
-                    known = self._by_text[chunk] = len(self._by_text)
-        return known
+    def numbers(self, chunks: Sequence[str]) -> list[int]:
+        """The numbers of chunks given as strings."""
+        known = self._by_text
+        with self._lock:
+            new = [chunk for chunk in dict.fromkeys(chunks) if chunk not in known]
+            if new:
+                self._learn(new)
+                known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
+        return [known[chunk] for chunk in chunks]
 
     def _numbers(self, data: bytes, starts: Ints, ends: Ints) -> Ints:
         first, second = _keys(data, starts, ends)
         table = self._table
         ids = table.find(first, second)
-        long = ends - starts > _PACKED
-        for at in np.flatnonzero(long):
-            ids[at] = self.number(data[starts[at] : ends[at]].decode())
+        long = np.flatnonzero(ends - starts > _PACKED)
+        if len(long):
+            ids[long] = self.numbers(_spelt(data, starts[long], ends[long]))
         unknown = np.flatnonzero(ids < 0)
         while len(unknown):
             # One of each; should two chunks share this hash, the other is still unknown in the next round.
             hashes = table.hashes(first[unknown], second[unknown])
             new = unknown[np.unique(hashes, return_index=True)[1]]
-            numbers = [self.number(data[starts[at] : ends[at]].decode()) for at in new]
+            numbers = self.numbers(_spelt(data, starts[new], ends[new]))
             with self._lock:
                 table = self._table = table.with_keys(first[new], second[new], np.array(numbers, dtype=np.int64))
             ids[unknown] = table.find(first[unknown], second[unknown])
@@ -167,6 +166,10 @@ class _Table:
             self._slots_first[slot[won]] = first[pending[won]]
             self._slots_second[slot[won]] = second[pending[won]]
             pending, slot = pending[~won], (slot[~won] + 1) & (len(self._slots_id) - 1)
+
+
+def _spelt(data: bytes, starts: Ints, ends: Ints) -> list[str]:
+    return [data[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
 def _bounds(data: npt.NDArray[np.uint8]) -> tuple[Ints, Ints]:

@@ -78,9 +78,9 @@ class _Table:
     def __len__(self) -> int:
         return self._used
 
-    def _learn(self, chunk: str) -> None:
-        row = self._describe(chunk)
-        if self._used == len(self.rows):
+    def _learn(self, chunks: Sequence[str]) -> None:
+        new = np.array([self._describe(chunk) for chunk in chunks], dtype=np.int64)
+        while self._used + len(new) > len(self.rows):
             self.rows = np.concatenate((self.rows, np.zeros_like(self.rows)))
-        self.rows[self._used] = row
-        self._used += 1
+        self.rows[self._used : self._used + len(new)] = new
+        self._used += len(new)

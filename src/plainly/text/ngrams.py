@@ -63,7 +63,7 @@ class Block:
 
     def total(self, values: Numbers) -> Floats:
         """Add up one value per n-gram into (items, ORDER)."""
-        return _add_up(self.cell, values, len(self))
+        return add_up(self.cell, values, self)
 
     def derive(self, key: Hashable, build: Callable[[Block], T]) -> T:
         """``build(self)``, computed once and kept for as long as the block is."""
@@ -93,7 +93,7 @@ class Match:
 
     def total(self, values: Numbers) -> Floats:
         """Add up one value per n-gram into (items, ORDER)."""
-        return _add_up(self.cell, values, len(self.block))
+        return add_up(self.cell, values, self.block)
 
 
 def prepared(
@@ -137,10 +137,12 @@ def match(block: Block, outputs: Sequence[str]) -> Match:
     return Match(block, encoded.lengths, keys, cell, count, known, where[known])
 
 
-def _add_up(cell: Ints, values: Numbers, items: int) -> Floats:
-    # Sums are exact where the values are integers, since they stay far below 2**53.
-    summed: Floats = np.bincount(cell, weights=values, minlength=items * ORDER).astype(np.float64, copy=False)
-    return summed.reshape(items, ORDER)
+def add_up(cell: Ints, values: Numbers | None, block: Block) -> Floats:
+    """Add up one value per n-gram (or count n-grams) into (items, ORDER); exact for integers, far below 2**53."""
+    if values is not None and values.dtype == np.bool_:
+        cell, values = cell[values.astype(np.bool_, copy=False)], None
+    summed: Floats = np.bincount(cell, weights=values, minlength=len(block) * ORDER).astype(np.float64, copy=False)
+    return summed.reshape(len(block), ORDER)
 
 
 def _prepare(evalset: EvalSet, start: int, stop: int, words: Vocabulary, raw_source: bool) -> Iterator[Block]:

@@ -49,9 +49,11 @@ class Vocabulary:
             raise BadSpec(f"tokenize={tokenize!r} is not known.{did_you_mean(tokenize, TOKENISERS)} It may be: {known}")
         self._tokenize, self._lowercase, self._blank_token = tokenize, lowercase, blank_token
         self._token_ids: dict[str, int] = {}
-        self._index = ChunkIndex(lambda chunk: self._tokenised.learn(self._chunk_tokens(chunk)))
-        self._raw_index = ChunkIndex(lambda chunk: self._raw.learn([chunk.lower() if lowercase else chunk]))
-        self._tokenised, self._raw = _Entries(self._token_ids), _Entries(self._token_ids)
+        rule = tokens_13a if tokenize == "13a" else None
+        fold = lowercase and tokenize in CHUNKWISE  # the others lower the whole text before they tokenise it
+        self._tokenised = _Entries(self._token_ids, rule=rule, lowercase=fold)
+        self._raw = _Entries(self._token_ids, rule=None, lowercase=lowercase)
+        self._index, self._raw_index = ChunkIndex(self._tokenised.learn), ChunkIndex(self._raw.learn)
 
     def __len__(self) -> int:
         return len(self._index) + len(self._raw_index)
@@ -83,33 +85,34 @@ class Vocabulary:
         empty = np.flatnonzero(np.diff(chunks.offsets) == 0)
         if not self._blank_token or not len(empty):
             return chunks
-        ids = np.insert(chunks.ids, chunks.offsets[empty], self._index.number(""))
+        ids = np.insert(chunks.ids, chunks.offsets[empty], self._index.numbers([""])[0])
         blanks = np.concatenate(([0], np.cumsum(np.diff(chunks.offsets) == 0)))
         return Chunks(ids, chunks.offsets + blanks)
-
-    def _chunk_tokens(self, chunk: str) -> Sequence[str]:
-        if self._tokenize not in CHUNKWISE:
-            return (chunk,)
-        if self._lowercase:
-            chunk = chunk.lower()
-        return tokens_13a(chunk) if self._tokenize == "13a" else (chunk,)
 
 
 class _Entries:
     """The token ids of each chunk, end to end, so that many chunks are looked up by one gather."""
 
-    def __init__(self, token_ids: dict[str, int]) -> None:
-        self._token_ids = token_ids
+    def __init__(
+        self, token_ids: dict[str, int], *, rule: Callable[[str], Sequence[str]] | None, lowercase: bool
+    ) -> None:
+        self._token_ids, self._rule, self._lowercase = token_ids, rule, lowercase
         self._new_tokens: list[int] = []
         self._new_sizes: list[int] = []
         self._tokens = np.empty(0, dtype=np.int32)
         self._starts = np.empty(0, dtype=np.int64)
         self._sizes = np.empty(0, dtype=np.int64)
 
-    def learn(self, tokens: Sequence[str]) -> None:
-        ids = self._token_ids
-        self._new_tokens.extend([ids.setdefault(token, len(ids)) for token in tokens])
-        self._new_sizes.append(len(tokens))
+    def learn(self, chunks: Sequence[str]) -> None:
+        ids, rule = self._token_ids, self._rule
+        for chunk in map(str.lower, chunks) if self._lowercase else chunks:
+            if rule is None or chunk.isalnum():
+                self._new_tokens.append(ids.setdefault(chunk, len(ids)))
+                self._new_sizes.append(1)
+            else:
+                tokens = rule(chunk)
+                self._new_tokens += [ids.setdefault(token, len(ids)) for token in tokens]
+                self._new_sizes.append(len(tokens))
 
     def expand(self, chunks: Chunks) -> Encoded:
         self._absorb()
