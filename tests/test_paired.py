@@ -36,7 +36,9 @@ def turkcorpus(mirror: Path) -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
 
 
 @pytest.mark.mirror
-@pytest.mark.parametrize(("test", "short", "draws"), [("paired-bootstrap", "bs", 1000), ("approximate-randomisation", "ar", 2000)])
+@pytest.mark.parametrize(
+    ("test", "short", "draws"), [("paired-bootstrap", "bs", 1000), ("approximate-randomisation", "ar", 2000)]
+)
 def test_p_values_equal_sacrebleus(turkcorpus, test, short, draws):
     """The same seed draws the same items and the same coins, so not only the distribution but the p-value is equal."""
     evalset, outputs = turkcorpus
@@ -64,7 +66,9 @@ def test_p_values_equal_sacrebleus_for_chrf_and_one_reference():
     references = [" ".join(rng.choice(vocabulary, size=9)) for _ in range(80)]
 
     def noisy(share: float) -> list[str]:
-        return [" ".join(w if rng.random() > share else str(rng.choice(vocabulary)) for w in r.split()) for r in references]
+        return [
+            " ".join(w if rng.random() > share else str(rng.choice(vocabulary)) for w in r.split()) for r in references
+        ]
 
     outputs = {"A": noisy(0.30), "B": noisy(0.34), "C": noisy(0.45)}
     evalset = EvalSet.of(references=[[r] for r in references])
@@ -100,7 +104,7 @@ def test_randomisation_is_the_exact_permutation_test_on_few_items():
 def test_coins_do_not_depend_on_chunks(monkeypatch):
     rows = [np.random.default_rng(0).normal(size=(50, 3))]
     whole = paired.Swaps(trials=200, seed=4).totals(rows)[0]
-    monkeypatch.setattr(paired, "CHUNK", 50 * 32)
+    monkeypatch.setattr(paired, "chunk_size", lambda units: 32)
     np.testing.assert_array_equal(paired.Swaps(trials=200, seed=4).totals(rows)[0], whole)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
 from plainly.evaluate import Evaluation, Scores
-from plainly.protocol import Better, Floats
+from plainly.protocol import Better, Floats, Metric
 from plainly.stats import paired
 from plainly.stats.resample import Resampler
 
@@ -22,6 +22,8 @@ Test = Literal["paired-bootstrap", "approximate-randomisation"]
 TESTS: tuple[Test, ...] = get_args(Test)
 # Claims, matrix and clusters rest on this test when both are run: its error rate is the nominal one for any metric.
 DECIDING: Test = "approximate-randomisation"
+# So many rows are scored in one call; more of them would fill memory with parts that are not needed.
+_ONE_CALL = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,20 +223,21 @@ def _of_metric(
     names = list(scores)
     metric = scores[names[0]].metric
     rows = [scores[name].rows for name in names]
-    units = [resampler.units(table) for table in rows]
     values = [float(scores[name]) for name in names]
     totals = resampler.totals(rows) if drawn is None else [drawn[name] for name in names]
-    draws = [metric.score(sums)[:, 0] for sums in totals]
+    draws = _headlines(metric, totals)
     heads = swaps.totals(rows) if "approximate-randomisation" in tests else []
     sums = [table.sum(axis=0) for table in rows]
-    segments = [metric.score(table)[:, 0] for table in rows]
+    segments = _headlines(metric, rows)
+    units = [resampler.units(table) for table in rows]
+    left_out = _headlines(metric, [table.sum(axis=0) - table for table in units])
     made = []
     for b, s in combinations(range(len(names)), 2):
         difference = values[s] - values[b]
         size = max(abs(values[s]), abs(values[b])) if math.isfinite(difference) else 1.0
         differences = draws[s] - draws[b]
         low, high = _interval(differences, difference, level)
-        spread = paired.paired_spread(metric.score, units[s], units[b])
+        spread = paired.spread_of(left_out[s] - left_out[b])
         per_item = _outcomes(segments[s] - segments[b], better=metric.better)
         for test in tests:
             if test == "paired-bootstrap":
@@ -271,6 +274,13 @@ def _of_metric(
                 )
             )
     return made
+
+
+def _headlines(metric: Metric, tables: Sequence[Floats]) -> list[Floats]:
+    """The headline of every row of every table; small tables are scored in one call, which is what costs."""
+    if sum(map(len, tables)) <= _ONE_CALL:
+        return list(metric.score(np.stack(tables))[..., 0])
+    return [metric.score(table)[..., 0] for table in tables]
 
 
 def _interval(drawn: Floats, difference: float, level: float) -> tuple[float, float]:
@@ -328,13 +338,11 @@ def corrected(found: Sequence[Comparison]) -> list[Comparison]:
 
 def corrected_together(parts: Mapping[str, Comparisons]) -> dict[str, Comparisons]:
     """Comparisons on several subsets, corrected as the one family that they are."""
-    made: dict[str, Comparisons] = {}
-    for which in ("comparisons", "pairs"):
-        everything = corrected([each for part in parts.values() for each in getattr(part, which)])
-        done = 0
-        for label, part in parts.items():
-            count = len(getattr(part, which))
-            mine = tuple(everything[done : done + count])
-            made[label] = dataclasses.replace(made.get(label, part), **{which: mine})
-            done += count
+    asked = corrected([each for part in parts.values() for each in part.comparisons])
+    pairs = corrected([each for part in parts.values() for each in part.pairs])
+    made = {}
+    for label, part in parts.items():
+        mine, asked = tuple(asked[: len(part.comparisons)]), asked[len(part.comparisons) :]
+        every, pairs = tuple(pairs[: len(part.pairs)]), pairs[len(part.pairs) :]
+        made[label] = dataclasses.replace(part, comparisons=mine, pairs=every)
     return made

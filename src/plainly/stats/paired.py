@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import BadInput
-from plainly.stats.resample import CHUNK, Score, jackknife, sum_by_group, weighted_sums
+from plainly.stats.resample import Score, Weights, chunk_size, jackknife, sum_by_group, weighted_sums
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,14 +40,14 @@ class Swaps:
         """For every trial the sum of each table's rows where the coin showed heads; all tables share the coins."""
         return weighted_sums([sum_by_group(table, self.groups) for table in tables], self._coins)
 
-    def _coins(self, units: int) -> Iterator[Floats]:
+    def _coins(self, units: int) -> Iterator[Weights]:
         rng = np.random.default_rng(self.seed)
         # NumPy makes 32 coins from one random number and drops the rest at the end of a call: with chunks of a multiple
         # of 32 the coins are the same however they are chunked.
-        step = max(32, CHUNK // max(units, 1) // 32 * 32)
+        step = max(32, chunk_size(units) // 32 * 32)
         for start in range(0, self.trials, step):
             size = (min(step, self.trials - start), units)
-            yield rng.integers(2, size=size, dtype=np.bool_).astype(np.float64)
+            yield rng.integers(2, size=size, dtype=np.bool_).astype(np.float32)
 
 
 def randomised_differences(score: Score, heads: tuple[Floats, Floats], totals: tuple[Floats, Floats]) -> Floats:
@@ -145,10 +145,14 @@ def paired_spread(score: Score, system: Floats, baseline: Floats) -> Spread:
 
     Rows are those of the units that vary on their own (items, or groups summed up).
     """
-    units = len(system)
+    return spread_of(jackknife(system, score)[:, 0] - jackknife(baseline, score)[:, 0])
+
+
+def spread_of(left_out: Floats) -> Spread:
+    """The spread of a difference from what it is with each unit left out once."""
+    units = len(left_out)
     if units < 2:
         return Spread(float("nan"), units)
-    left_out = jackknife(system, score)[:, 0] - jackknife(baseline, score)[:, 0]
     pseudo = (units - 1) * (np.nanmean(left_out) - left_out) if np.isfinite(left_out).any() else left_out
     return Spread(float(np.nanstd(pseudo, ddof=1)) if np.isfinite(pseudo).any() else float("nan"), units)
 
