@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,8 @@ from plainly import registry, tables
 from plainly.cli import inputs, output
 from plainly.errors import BadInput
 from plainly.operations import agreement as agreeing
-from plainly.operations import formats
+from plainly.operations import formats, relations
 from plainly.operations import profile as profiles
-from plainly.operations import relations
 from plainly.operations import typology as vocabulary
 from plainly.operations.annotation import SIDES, Pair, findings
 from plainly.operations.annotation import repair as repaired
@@ -42,7 +41,14 @@ def typology(args: argparse.Namespace) -> None:
         return
     header = ["label", "guide", "side", "class", "kind", "what it is"]
     rows = [
-        [each.label, each.guide, each.side, each.computational, each.linguistic, each.title if len(chosen) > 3 else each.definition]
+        [
+            each.label,
+            each.guide,
+            each.side,
+            each.computational,
+            each.linguistic,
+            each.title if len(chosen) > 3 else each.definition,
+        ]
         for each in chosen
     ]
     _print(args, header, rows, text=frozenset(range(6)))
@@ -78,7 +84,9 @@ def profile(args: argparse.Namespace) -> None:
     _print(args, header, rows)
     if args.format is None:
         spread = ", ".join(f"{number}: {count}" for number, count in found.per_pair.items())
-        output.note(f"{found.pairs} pairs, {found.unchanged} without any operation. Pairs by number of operations: {spread}")
+        output.note(
+            f"{found.pairs} pairs, {found.unchanged} without any operation. Pairs by number of operations: {spread}"
+        )
 
 
 def compare(args: argparse.Namespace) -> None:
@@ -86,7 +94,9 @@ def compare(args: argparse.Namespace) -> None:
 
     given = inputs.read(args)
     if not given.evalset.has_sources:
-        raise BadInput("Operations are what was done to the source, and no sources were given. Add them (--source FILE).")
+        raise BadInput(
+            "Operations are what was done to the source, and no sources were given. Add them (--source FILE)."
+        )
     label = labeller(args.labeller)
     _licence(label)
     if args.people:
@@ -160,7 +170,9 @@ def label(args: argparse.Namespace) -> None:
         for path in formats.save(pairs, args.output):
             output.note(f"Wrote {path}")
     elif args.format == "json":
-        output.print_json({"schema": SCHEMA, "labeller": chosen.name, "pairs": [formats.record(pair) for pair in pairs]})
+        output.print_json(
+            {"schema": SCHEMA, "labeller": chosen.name, "pairs": [formats.record(pair) for pair in pairs]}
+        )
     else:
         print(formats.write_jsonl(pairs), end="")
 
@@ -179,7 +191,10 @@ def agreement(args: argparse.Namespace) -> None:
         overall = agreeing.davies_fleiss(labels)
         by_label = agreeing.label_agreement(labels)
         sides[side] = {"tokens": len(next(iter(labels.values()))), "davies_fleiss": overall, "labels": by_label}
-        rows += [[side, "all", _number(overall, 3)], *([side, name, _number(value, 3)] for name, value in by_label.items())]
+        rows += [
+            [side, "all", _number(overall, 3)],
+            *([side, name, _number(value, 3)] for name, value in by_label.items()),
+        ]
     if args.format == "json":
         output.print_json({"schema": SCHEMA, "annotators": list(sets), "merge": args.merge, "agreement": sides})
         return
@@ -203,7 +218,10 @@ def repair(args: argparse.Namespace) -> None:
         )
         return
     _print(
-        args, ["where", "what", "label", "detail"], [[f.where, f.what, f.label, f.detail] for f in found], text=frozenset(range(4))
+        args,
+        ["where", "what", "label", "detail"],
+        [[f.where, f.what, f.label, f.detail] for f in found],
+        text=frozenset(range(4)),
     )
     output.note(f"{len(found)} findings; {len(changed)} labels on the wrong side repaired.")
 
@@ -217,7 +235,9 @@ def correlate(args: argparse.Namespace) -> None:
     pairs, labels, table, scores = _scored(args)
     found = {part: relations.correlate(table, labels, values) for part, values in scores.items()}
     if args.format == "json":
-        parts = {part: {c.label: {"rho": c.rho, "p_value": c.p_value, "n": c.n} for c in row} for part, row in found.items()}
+        parts = {
+            part: {c.label: {"rho": c.rho, "p_value": c.p_value, "n": c.n} for c in row} for part, row in found.items()
+        }
         output.print_json({"schema": SCHEMA, "metric": args.metric, "pairs": len(pairs), "parts": parts})
         return
     header = ["operation", *(f"{part} {what}" for part in found for what in ("rho", "p"))]
@@ -239,10 +259,19 @@ def regress(args: argparse.Namespace) -> None:
     }
     if args.format == "json":
         parts = {
-            part: {"alpha": r.alpha, "intercept": r.intercept, "coefficients": r.coefficients, "r2": r.r2, "r2_held_out": r.r2_held_out, "n": r.n}
+            part: {
+                "alpha": r.alpha,
+                "intercept": r.intercept,
+                "coefficients": r.coefficients,
+                "r2": r.r2,
+                "r2_held_out": r.r2_held_out,
+                "n": r.n,
+            }
             for part, r in found.items()
         }
-        output.print_json({"schema": SCHEMA, "metric": args.metric, "model": args.model, "folds": args.folds, "parts": parts})
+        output.print_json(
+            {"schema": SCHEMA, "metric": args.metric, "model": args.model, "folds": args.folds, "parts": parts}
+        )
         return
     rows = [
         [name, *(_number(r.coefficients.get(name, float("nan")), 2) for r in found.values())]
@@ -269,15 +298,24 @@ def _scored(args: argparse.Namespace) -> tuple[list[Pair], list[str], Any, dict[
     return pairs, [labels[at] for at in present], table[:, present], {part: scores[part] for part in parts}
 
 
-def _against_gold(args: argparse.Namespace, sets: dict[str, Sequence[Pair]]) -> None:
+def _against_gold(args: argparse.Namespace, sets: Mapping[str, Sequence[Pair]]) -> None:
     gold = formats.load(args.gold)
-    found = [each for name, pairs in sets.items() for each in agreeing.against_gold(gold, pairs, name=name, merge=args.merge)]
+    found = [
+        each for name, pairs in sets.items() for each in agreeing.against_gold(gold, pairs, name=name, merge=args.merge)
+    ]
     if args.format == "json":
-        output.print_json({"schema": SCHEMA, "gold": args.gold, "merge": args.merge, "annotators": [f.data() for f in found]})
+        output.print_json(
+            {"schema": SCHEMA, "gold": args.gold, "merge": args.merge, "annotators": [f.data() for f in found]}
+        )
         return
     for each in found:
         rows = [
-            [score.label, str(score.gold), str(score.marked), *(_number(v, 2) for v in (score.precision, score.recall, score.f1))]
+            [
+                score.label,
+                str(score.gold),
+                str(score.marked),
+                *(_number(v, 2) for v in (score.precision, score.recall, score.f1)),
+            ]
             for score in each.labels
         ]
         grid = Grid(
@@ -293,7 +331,13 @@ def _mapping(args: argparse.Namespace) -> None:
     other = vocabulary.mapping(args.mapping)
     if args.format == "json":
         output.print_json(
-            {"schema": SCHEMA, "mapping": other.name, "source": other.source, "types": dict(other.types), "back": dict(other.back)}
+            {
+                "schema": SCHEMA,
+                "mapping": other.name,
+                "source": other.source,
+                "types": dict(other.types),
+                "back": dict(other.back),
+            }
         )
         return
     rows = [[theirs, ", ".join(ours) or "–"] for theirs, ours in other.types.items()]
@@ -307,7 +351,9 @@ def _licence(chosen: Any) -> None:
         output.note(chosen.notice)
 
 
-def _print(args: argparse.Namespace, header: list[str], rows: list[list[str]], *, text: frozenset[int] = frozenset({0})) -> None:
+def _print(
+    args: argparse.Namespace, header: list[str], rows: list[list[str]], *, text: frozenset[int] = frozenset({0})
+) -> None:
     if args.format == "csv":
         print(tables.delimited(header, rows))
         return

@@ -129,7 +129,7 @@ def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> float:
 def davies_fleiss(labels: Mapping[str, Sequence[str]]) -> float:
     """Agreement of several beyond chance, each with its own distribution of labels (Davies and Fleiss 1982).
 
-    The mean over all pairs of annotators of observed agreement, against the mean of what their distributions make of it.
+    The mean over all pairs of annotators of observed agreement, against the mean of what chance would make of it.
     """
     codes, kinds = _codes(labels)
     if len(codes) < 2 or not codes.shape[1]:
@@ -167,7 +167,7 @@ def score_labels(gold: Sequence[str], marked: Sequence[str], *, name: str, side:
     order = [*all_labels(), "add", "delete", "replace", "other", "changed"]
     present = {*gold, *marked}
     labels = [each for each in order if each in present]
-    labels += sorted(present - {*labels, NONE}) + [NONE]
+    labels += [*sorted(present - {*labels, NONE}), NONE]
     scores = tuple(
         LabelScore(
             label,

@@ -1,7 +1,7 @@
 """A word aligner for a sentence and its simplification, many pairs at once.
 
 Three passes over a table of similarities (same word, same root) choose chains of words that stand in the same order on
-both sides: the first is what was kept, the second and third are what moved. A chain of greatest weight is found with one
+both sides: the first is what was kept, the second and third are what moved. The heaviest chain is found with one
 running maximum a row, for all pairs of a batch together, because an unaligned word costs nothing.
 """
 
@@ -46,11 +46,9 @@ class Aligned:
     output_pass: Ints
 
 
-def align(
-    sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], words: Words
-) -> Iterator[Aligned]:
+def align(sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], words: Words) -> Iterator[Aligned]:
     """Align pairs of word numbers, in batches of pairs of like length."""
-    order = sorted(range(len(sources)), key=lambda at: (len(sources[at]) + 2 * len(outputs[at])))
+    order = sorted(range(len(sources)), key=lambda at: len(sources[at]) + 2 * len(outputs[at]))
     start = 0
     while start < len(order):
         width, height, stop = 0, 0, start
@@ -113,14 +111,13 @@ def _best_chain(weights: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.i
     """The heaviest chains in order on both sides: (pair, source place, output place) of every link."""
     pairs, rows, columns = weights.shape
     best = np.zeros((rows + 1, pairs, columns + 1), dtype=np.float32)
-    for row in range(rows):
-        step = best[row].copy()
-        np.maximum(step[:, 1:], best[row][:, :-1] + weights[:, row], out=step[:, 1:])
-        np.maximum.accumulate(step, axis=1, out=best[row + 1])
+    for number in range(rows):
+        step = best[number].copy()
+        np.maximum(step[:, 1:], best[number][:, :-1] + weights[:, number], out=step[:, 1:])
+        np.maximum.accumulate(step, axis=1, out=best[number + 1])
     found_pair, found_row, found_column = [], [], []
-    at = np.arange(pairs)
     row_at, column_at = np.full(pairs, rows), np.full(pairs, columns)
-    active = at
+    active = np.arange(pairs)
     while len(active):
         row, column = row_at[active], column_at[active]
         here = best[row, active, column]

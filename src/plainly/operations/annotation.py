@@ -1,7 +1,7 @@
 """What was done to a sentence, as data: a pair of texts and groups of their tokens, each with a label.
 
 Tokens are what white space separates, numbered from 0, as in Yawat. A group may lie anywhere, in one text or in both,
-need not be contiguous, and keeps its tokens in the order in which they were marked, because that is what the files hold.
+need not be contiguous, and keeps its tokens in the order in which they were marked, because the files do.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class Group:
     @property
     def contiguous(self) -> bool:
         """Whether the tokens follow one another without a gap, on either side."""
-        return all(not tokens or max(tokens) - min(tokens) == len(set(tokens)) - 1 for tokens in (self.source, self.output))
+        return all(
+            not tokens or max(tokens) - min(tokens) == len(set(tokens)) - 1 for tokens in (self.source, self.output)
+        )
 
 
 @dataclass(frozen=True)

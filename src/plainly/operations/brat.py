@@ -71,11 +71,13 @@ def read_brat(text: str, annotations: str, *, name: str = "the .ann file", part:
         elif note := _NOTE.fullmatch(line):
             confidence[note[1]] = float(note[2])
         elif line[0] not in "#A":
-            raise BadInput(f"{name}:{number}: cannot read {line!r}. plainly reads text-bound annotations and relations.")
+            raise BadInput(
+                f"{name}:{number}: cannot read {line!r}. plainly reads text-bound annotations and relations."
+            )
     groups: dict[str, list[Group]] = {}
     places = _places(text)
     seconds = set(partner.values())
-    for key, (label, spans) in entities.items():
+    for key, (label, _) in entities.items():
         if key in seconds:
             continue
         found: dict[str, tuple[int, ...]] = {"source": (), "output": ()}

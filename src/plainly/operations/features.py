@@ -54,7 +54,7 @@ def features(view: View, table: npt.NDArray[np.int32], *, side: int, buckets: in
     real = view.words != 0
     found = np.empty((int(real.sum()), len(values)), dtype=np.int64)
     for template, value in enumerate(values):
-        hashed = (value[real].astype(np.int64) * 64 + template) * 2 + side
+        hashed = (value[real].astype(np.int64) * 128 + template) * 2 + side
         hashed = (hashed ^ (hashed >> 15)) * _MIX
         found[:, template] = (hashed ^ (hashed >> 29)) % buckets
     return found
@@ -72,7 +72,10 @@ def _values(view: View, table: npt.NDArray[np.int32]) -> list[Ints]:
     run = _Runs(state)
     gap = _Gap(view)
     gap_first, gap_last = _at(view.other, gap.first), _at(view.other, gap.last)
-    gap_kind_first, gap_kind_last = table[gap_first, KIND_COLUMN].astype(np.int64), table[gap_last, KIND_COLUMN].astype(np.int64)
+    gap_kind_first, gap_kind_last = (
+        table[gap_first, KIND_COLUMN].astype(np.int64),
+        table[gap_last, KIND_COLUMN].astype(np.int64),
+    )
     clause = ((kind == KIND["relative"]) | (kind == KIND["auxiliary"])).astype(np.int64)
     comma = ((kind == KIND["comma"]) | (kind == KIND["bracket"])).astype(np.int64)
     light = (kind >= KIND["stop"]).astype(np.int64)
@@ -83,11 +86,16 @@ def _values(view: View, table: npt.NDArray[np.int32]) -> list[Ints]:
     size = _bucket(run.length)
     place = np.minimum(run.place, 3) * 4 + np.minimum(run.length - 1 - run.place, 3)
     counted = _bucket(gap.unaligned)
-    gap_content = _bucket(gap.count(((table[view.other, KIND_COLUMN] < KIND["stop"]) & (view.other_links < 0)).astype(np.int64)))
-    gap_stop = np.minimum(gap.count(((table[view.other, KIND_COLUMN] == KIND["stop"]) & (view.other_links < 0)).astype(np.int64)), 2)
+    gap_content = _bucket(
+        gap.count(((table[view.other, KIND_COLUMN] < KIND["stop"]) & (view.other_links < 0)).astype(np.int64))
+    )
+    gap_stop = np.minimum(
+        gap.count(((table[view.other, KIND_COLUMN] == KIND["stop"]) & (view.other_links < 0)).astype(np.int64)), 2
+    )
     shift = np.where(view.links >= 0, view.links - np.arange(view.words.shape[1]), 0).astype(np.int64)
     shifted = np.sign(shift) * _bucket(np.abs(shift)) + 10
     facts_of_pair = _pair_facts(view, state, kind)
+    crossed = _crossed(view)
     around = state * 216 + _shift(state, 1) * 36 + _shift(state, -1) * 6
     previous, following = _shift(kind, 1), _shift(kind, -1)
     position = np.minimum(np.arange(view.words.shape[1]), 3)[None, :] + 0 * state
@@ -141,6 +149,8 @@ def _values(view: View, table: npt.NDArray[np.int32]) -> list[Ints]:
         _shift(word, -2) * 8 + state,
         (kind_first * 32 + kind) * 16 + size,
         (kind_last * 32 + kind) * 16 + size,
+        crossed,
+        crossed * 32 + kind,
     ]
 
 
@@ -175,10 +185,9 @@ class _Runs:
 
     def count(self, flags: Ints) -> Ints:
         """How often a flag is set in the run, at most three."""
-        total = np.zeros((flags.shape[0], flags.shape[1] + 1), dtype=np.int64)
-        np.cumsum(flags, axis=1, out=total[:, 1:])
-        found = np.take_along_axis(total, self._end + 1, axis=1) - np.take_along_axis(total, self._start, axis=1)
-        return np.minimum(found, 3)
+        total = _total(flags)
+        found: Ints = np.take_along_axis(total, self._end + 1, axis=1) - np.take_along_axis(total, self._start, axis=1)
+        return np.minimum(found, 3).astype(np.int64)
 
 
 class _Gap:
@@ -196,27 +205,24 @@ class _Gap:
         free = ((view.other_links < 0) & (view.other != 0)).astype(np.int64)
         self.unaligned: Ints = self.count(free)
         # The first and last unaligned words of the stretch, by their order among all unaligned words of the pair.
-        total = self._total(free)
+        total = _total(free)
         index = np.zeros((len(free), other_width + 1), dtype=np.int64)
         rows, places = np.nonzero(free)
         index[rows, total[rows, places]] = places + 1
         first = np.take_along_axis(total, np.maximum(self._left + 1, 0), axis=1)
-        self.first: Ints = np.where(self.unaligned > 0, np.take_along_axis(index, np.minimum(first, other_width), axis=1), 0)
+        self.first: Ints = np.where(
+            self.unaligned > 0, np.take_along_axis(index, np.minimum(first, other_width), axis=1), 0
+        )
         last = np.clip(first + self.unaligned - 1, 0, other_width)
         self.last: Ints = np.where(self.unaligned > 0, np.take_along_axis(index, last, axis=1), 0)
 
-    @staticmethod
-    def _total(flags: Ints) -> Ints:
-        total = np.zeros((flags.shape[0], flags.shape[1] + 1), dtype=np.int64)
-        np.cumsum(flags, axis=1, out=total[:, 1:])
-        return total
-
     def count(self, flags: Ints) -> Ints:
         """How often a flag of the other side's words is set in the stretch."""
-        total = self._total(flags)
+        total = _total(flags)
         upper = np.take_along_axis(total, np.maximum(self._right, 0), axis=1)
         lower = np.take_along_axis(total, np.clip(self._left + 1, 0, flags.shape[1]), axis=1)
-        return np.maximum(upper - lower, 0)
+        found: Ints = np.maximum(upper - lower, 0)
+        return found
 
 
 def _moved_facts(view: View, state: Ints) -> Ints:
@@ -226,6 +232,24 @@ def _moved_facts(view: View, state: Ints) -> Ints:
     block = _Runs(np.where(view.passes > 1, 4, 2).astype(np.int64)).length
     distance = np.abs(view.links - np.arange(state.shape[1])[None, :])
     return np.where(view.passes > 1, 1 + _bucket(block) * 32 + _bucket(distance.astype(np.int64)) * 2 + same, 0)
+
+
+def _crossed(view: View) -> Ints:
+    """Of a word kept in place: how many words moved across it, and how many other words they crossed with it.
+
+    Where two phrases change places, which of them moved is the annotator's choice, and often it is both.
+    """
+    found = np.zeros(view.words.shape, dtype=np.int64)
+    pairs = np.flatnonzero((view.passes > 1).any(axis=1))
+    passes, links = view.passes[pairs], view.links[pairs]
+    own, other = (_total((each > 1).astype(np.int64)) for each in (passes, view.other_passes[pairs]))
+    kept = passes == 1
+    net = own[:, :-1] - np.take_along_axis(other, np.maximum(links, 0).astype(np.int64), axis=1)
+    net = np.where(kept, net, 0)
+    size = ((net[:, :, None] == net[:, None, :]) & kept[:, None, :]).sum(axis=2)
+    ratio = np.minimum(2 * size // np.maximum(np.abs(net), 1), 7)
+    found[pairs] = np.where(net != 0, 1 + (np.minimum(np.abs(net), 9) * 8 + ratio) * 2 + (net > 0), 0)
+    return found
 
 
 def _pair_facts(view: View, state: Ints, kind: Ints) -> tuple[Ints, Ints, Ints]:
@@ -242,6 +266,13 @@ def _pair_facts(view: View, state: Ints, kind: Ints) -> tuple[Ints, Ints, Ints]:
         ((free * 16 + other_free) * 8 + moved).astype(np.int64)[:, None] + spread,
         (stops * 16 + moved).astype(np.int64)[:, None] + spread,
     )
+
+
+def _total(flags: Ints) -> Ints:
+    """How many flags are set before each place, and in all."""
+    total = np.zeros((flags.shape[0], flags.shape[1] + 1), dtype=np.int64)
+    np.cumsum(flags, axis=1, out=total[:, 1:])
+    return total
 
 
 def _shift(values: Ints, by: int) -> Ints:

@@ -1,4 +1,4 @@
-"""Annotated pairs in files: Yawat, JSONL, brat and a plain table, told apart by the file's name; or a data set's name."""
+"""Annotated pairs in files: Yawat, JSONL, brat and a plain table, told apart by name; or a named data set."""
 
 from __future__ import annotations
 
@@ -18,10 +18,23 @@ from plainly.operations.brat import read_brat, write_brat
 from plainly.operations.yawat import read_pairs, write_alignment, write_corpus
 
 SUFFIXES = {".aln": "yawat", ".crp": "yawat", ".jsonl": "jsonl", ".ann": "brat", ".tsv": "table"}
-COLUMNS = ("part", "id", "label", "source_tokens", "output_tokens", "source_words", "output_words", "confidence", "source", "output")
+COLUMNS = (
+    "part",
+    "id",
+    "label",
+    "source_tokens",
+    "output_tokens",
+    "source_words",
+    "output_words",
+    "confidence",
+    "source",
+    "output",
+)
 
 
-def load(place: str | Path, *, part: str = "", sources: str | None = None, outputs: str | None = None) -> tuple[Pair, ...]:
+def load(
+    place: str | Path, *, part: str = "", sources: str | None = None, outputs: str | None = None
+) -> tuple[Pair, ...]:
     """Annotated pairs from a file (``.aln``, ``.jsonl``, ``.ann``, ``.tsv``) or a data set (``assetann/annotations``).
 
     An ``.aln`` file takes its texts from the ``.crp`` beside it, or from the lines of ``sources`` and ``outputs``.
@@ -38,7 +51,9 @@ def load(place: str | Path, *, part: str = "", sources: str | None = None, outpu
     if path.suffix in (".aln", ".crp"):
         return _load_yawat(path.with_suffix(".aln"), part=part, sources=sources, outputs=outputs)
     if path.suffix == ".jsonl":
-        return tuple(_from_record(json.loads(line), f"{path}:{at}") for at, line in enumerate(read_lines(path), 1) if line)
+        return tuple(
+            _from_record(json.loads(line), f"{path}:{at}") for at, line in enumerate(read_lines(path), 1) if line
+        )
     if path.suffix == ".ann":
         return read_brat(read_text(path.with_suffix(".txt")), read_text(path), name=str(path), part=part)
     return parse_table(read_text(path), name=str(path))
@@ -133,7 +148,9 @@ def _from_record(entry: Any, where: str) -> Pair:
         )
         pair = Pair(str(entry["id"]), entry["source"], entry["output"], groups, str(entry.get("part", "")))
     except (KeyError, TypeError, AttributeError) as error:
-        raise BadInput(f"{where}: a record needs id, source, output and groups with source, output, label: {error}") from None
+        raise BadInput(
+            f"{where}: a record needs id, source, output and groups with source, output, label: {error}"
+        ) from None
     return pair.checked()
 
 

@@ -30,13 +30,9 @@ def build_groups(
     links: tuple[Sequence[int], Sequence[int]],
 ) -> tuple[Group, ...]:
     """The groups of a pair, in the order of Yawat: by source token, then by output token."""
-    sides = [
-        _runs(labels[side], confidences[side] if confidences else None, links[side]) for side in (0, 1)
-    ]
+    sides = [_runs(labels[side], confidences[side] if confidences else None, links[side]) for side in (0, 1)]
     _pair_up(sides[0], sides[1], links[0])
-    groups = []
-    for run in sides[0]:
-        groups.append(_group(run, run.partner, "source"))
+    groups = [_group(run, run.partner, "source") for run in sides[0]]
     groups += [_group(run, None, "output") for run in sides[1] if run.partner is None]
     return tuple(sorted(groups, key=lambda group: (not group.source, group.source[:1], group.output[:1])))
 

@@ -17,16 +17,19 @@ from plainly.evalset import EvalSet
 from plainly.operations.annotation import Pair
 from plainly.operations.groups import build_groups
 from plainly.operations.model import Weights, load, predict
+from plainly.operations.parse import DEFAULT_MODEL, Parse, Parser
 from plainly.operations.pipeline import Batch, batches, facts
 from plainly.operations.words import Words, tokenise
 
-NAMES = ("light", "rules")
+NAMES = ("light", "rules", "spacy")
 NOTICE = (
-    "The labeller's weights were trained on ASSETann, whose licence (CC-BY-NC-4.0) allows no commercial use. The setting "
-    "'rules' is free of it: --labeller rules"
+    "The labeller's weights were trained on ASSETann, whose licence (CC-BY-NC-4.0) allows no commercial use. The "
+    "setting 'rules' is free of it: --labeller rules"
 )
 _CHUNK = 2000
 _VOCABULARY = 400_000
+
+_UNPARSED = Parse([], [], [])
 
 Labelled = tuple[tuple[list[str], list[str]], tuple[list[float], list[float]] | None]
 
@@ -54,20 +57,23 @@ class RulesLabeller:
 
 
 class TrainedLabeller:
-    """A small network over facts about words and the rules' opinion of them."""
+    """A small network over facts about words and the rules' opinion of them; with a parser, over its parses too."""
 
     notice = NOTICE
 
-    def __init__(self, weights: Weights, name: str = "light") -> None:
+    def __init__(self, weights: Weights, name: str = "light", *, parser: Parser | None = None) -> None:
         self.name = name
         self.weights = weights
+        self._parser = parser
         self._labels = [np.array(names, dtype=object) for names in weights.labels]
 
     def decide(self, batch: Batch, words: Words) -> Iterator[Labelled]:
-        found = predict(self.weights, *facts(batch, words, buckets=self.weights.buckets))
+        found = predict(self.weights, *facts(batch, words, buckets=self.weights.buckets, parses=self._parses(batch)))
         best = [each.argmax(axis=1) for each in found]
         labels = [names[chosen].tolist() for names, chosen in zip(self._labels, best, strict=True)]
-        sure = [np.take_along_axis(each, at[:, None], axis=1)[:, 0].tolist() for each, at in zip(found, best, strict=True)]
+        sure = [
+            np.take_along_axis(each, at[:, None], axis=1)[:, 0].tolist() for each, at in zip(found, best, strict=True)
+        ]
         starts = [0, 0]
         for pair in batch.aligned.order.tolist():
             stops = starts[0] + len(batch.sources[pair]), starts[1] + len(batch.outputs[pair])
@@ -76,6 +82,16 @@ class TrainedLabeller:
                 (sure[0][starts[0] : stops[0]], sure[1][starts[1] : stops[1]]),
             )
             starts = list(stops)
+
+    def _parses(self, batch: Batch) -> tuple[list[Parse], list[Parse]] | None:
+        if self._parser is None:
+            return None
+        order = batch.aligned.order.tolist()
+        found = []
+        for texts in (batch.sources, batch.outputs):
+            parsed = dict(zip(order, self._parser.parse([texts[pair] for pair in order]), strict=True))
+            found.append([parsed.get(pair, _UNPARSED) for pair in range(len(texts))])
+        return found[0], found[1]
 
 
 class Labels:
@@ -108,14 +124,18 @@ class Labels:
     ) -> Iterator[Pair]:
         """The same, pair by pair in order, for more pairs than memory holds results of."""
         if len(sources) != len(outputs):
-            raise BadInput(f"There are {len(sources)} sources and {len(outputs)} outputs; operations lie between pairs.")
+            raise BadInput(
+                f"There are {len(sources)} sources and {len(outputs)} outputs; operations lie between pairs."
+            )
         words = Words()
         for start in range(0, len(sources), _CHUNK):
             chunk = slice(start, start + _CHUNK)
-            names = ids[chunk] if ids is not None else [str(at + 1) for at in range(start, min(start + _CHUNK, len(sources)))]
-            texts = [
-                [text if tokenised else tokenise(text) for text in side[chunk]] for side in (sources, outputs)
-            ]
+            names = (
+                ids[chunk]
+                if ids is not None
+                else [str(at + 1) for at in range(start, min(start + _CHUNK, len(sources)))]
+            )
+            texts = [[text if tokenised else tokenise(text) for text in side[chunk]] for side in (sources, outputs)]
             yield from self._pairs(texts[0], texts[1], names, part, words)
             if len(words) > _VOCABULARY:
                 words = Words()
@@ -147,14 +167,21 @@ class Labels:
 
 
 def labeller(name: str = "light") -> Labels:
-    """The labeller of that name: light, rules, or spacy where its extra is installed."""
+    """The labeller of that name: light, rules, or spacy where its extra is installed.
+
+    ``spacy:PATH`` loads another spaCy model than en_core_web_sm; the weights were trained with that one.
+    """
     if name == "rules":
         return Labels(RulesLabeller())
     if name == "light":
         return Labels(TrainedLabeller(load("labeller-light")))
+    kind, _, model = name.partition(":")
+    if kind == "spacy":
+        parser = Parser(model or DEFAULT_MODEL)
+        return Labels(TrainedLabeller(load("labeller-spacy"), "spacy", parser=parser))
     raise UnknownName("labeller", name, NAMES, see="plainly operations label --help")
 
 
 def label_evalset(evalset: EvalSet, *, name: str = "rules") -> tuple[Pair, ...]:
-    """Every reference of an evaluation set, labelled; by rules unless told otherwise, so that no licence is involved."""
+    """Every reference of an evaluation set, labelled; by rules unless told otherwise, for the licence's sake."""
     return labeller(name).label_evalset(evalset)

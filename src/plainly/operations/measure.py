@@ -49,8 +49,8 @@ def baseline_none(gold: Sequence[Pair]) -> tuple[Pair, ...]:
 def baseline_words(gold: Sequence[Pair]) -> tuple[Pair, ...]:
     """What EASSE's word-level labels say, each as the commonest label that it can be in ASSETann.
 
-    An unaligned source word was deleted (deloth), an unaligned output word added (incst), a word aligned with another one
-    replaced (synonym), and a word aligned out of order moved. The alignment is plainly's.
+    An unaligned source word was deleted (deloth), an unaligned output word added (incst), a word aligned with another
+    one replaced (synonym), and a word aligned out of order moved. The alignment is plainly's.
     """
     words = Words()
     tokens = [pair.source_tokens for pair in gold], [pair.output_tokens for pair in gold]

@@ -55,7 +55,8 @@ def load(name: str) -> Weights:
                 (stored[f"layer{at}_w"].astype(np.float32), stored[f"layer{at}_b"].astype(np.float32)) for at in (0, 1)
             ),
             outputs=tuple(
-                (stored[f"output{at}_w"].astype(np.float32), stored[f"output{at}_b"].astype(np.float32)) for at in (0, 1)
+                (stored[f"output{at}_w"].astype(np.float32), stored[f"output{at}_b"].astype(np.float32))
+                for at in (0, 1)
             ),
             labels=tuple(map(tuple, card["labels"])),
             card=card,
@@ -78,7 +79,9 @@ def save(path: Path, weights: Weights) -> None:
     np.savez_compressed(path, **arrays)
 
 
-def predict(weights: Weights, facts: tuple[Ints, Ints], places: tuple[Ints, Ints], links: tuple[Ints, Ints]) -> list[Floats]:
+def predict(
+    weights: Weights, facts: tuple[Ints, Ints], places: tuple[Ints, Ints], links: tuple[Ints, Ints]
+) -> list[Floats]:
     """Probabilities of labels for the words of a batch, (words, labels) for each side.
 
     ``facts`` are rows of the table. ``places`` are the rows of each word's neighbours among all words of the batch, the
@@ -95,7 +98,10 @@ def predict(weights: Weights, facts: tuple[Ints, Ints], places: tuple[Ints, Ints
         states.append(state)
     final = np.concatenate([first, states[0] + states[1]], axis=1)
     cut = len(facts[0])
-    return [_softmax(part @ matrix + bias) for part, (matrix, bias) in zip((final[:cut], final[cut:]), weights.outputs, strict=True)]
+    return [
+        _softmax(part @ matrix + bias)
+        for part, (matrix, bias) in zip((final[:cut], final[cut:]), weights.outputs, strict=True)
+    ]
 
 
 def _sum_rows(table: Floats, rows: Ints) -> Floats:

@@ -1,17 +1,20 @@
 """The options that let a command evaluate on chosen references and items; ``score`` adds and applies them.
 
-    options.add_arguments(parser)
-    selection = options.apply(args, evalset)      # None when no such option was given
+options.add_arguments(parser)
+selection = options.apply(args, evalset)      # None when no such option was given
 """
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.operations.select import Selection, reference_labels, select
+
+if TYPE_CHECKING:
+    from plainly.operations.select import Selection
 
 DEFAULT = "assetann/annotations"
 _CONDITIONS = ("references_with", "references_without", "items_with", "items_without")
@@ -26,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--references-without", "--without", metavar="NAMES", help="remove references that have one of these operations"
     )
-    group.add_argument("--items-with", metavar="NAMES", help="keep items of which a reference has one of these operations")
+    group.add_argument(
+        "--items-with", metavar="NAMES", help="keep items of which a reference has one of these operations"
+    )
     group.add_argument("--items-without", metavar="NAMES", help="remove such items")
     group.add_argument(
         "--items-share", type=float, metavar="SHARE", help="for items, ask for this share of references instead of one"
@@ -49,6 +54,8 @@ def apply(args: argparse.Namespace, evalset: EvalSet) -> Selection | None:
         return None
     if not evalset.references:
         raise BadInput("References and items are chosen by the operations in references, and there are none.")
+    from plainly.operations.select import reference_labels, select
+
     annotated = _annotated(getattr(args, "operations", None) or DEFAULT, evalset)
     labels = reference_labels(evalset, annotated)
     total = int(evalset.reference_counts.sum())
@@ -62,7 +69,8 @@ def apply(args: argparse.Namespace, evalset: EvalSet) -> Selection | None:
     selection = select(evalset, labels, **conditions, share=args.items_share)
     if not len(selection.kept):
         raise BadInput("No item is left that has what was asked for. See: plainly operations profile")
-    return selection
+    said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in conditions.items() if value)
+    return replace(selection, evalset=replace(selection.evalset, name=f"{evalset.name or 'the items'} ({said})"))
 
 
 def _annotated(place: str, evalset: EvalSet) -> Any:

@@ -1,4 +1,4 @@
-"""From texts to what a labeller decides on: words, alignment, the rules' opinion, and the model's facts, batch by batch."""
+"""From texts to what a labeller decides on, in batches: words, alignment, the rules' opinion, the model's facts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.operations.align import KIND_COLUMN, Aligned, align
-from plainly.operations.features import features, views
+from plainly.operations.features import features, status, views
 from plainly.operations.model import NEIGHBOURS
+from plainly.operations.parse import Parse, parse_values
 from plainly.operations.rules import Side, label_pair
 from plainly.operations.typology import NONE, all_labels
 from plainly.operations.words import Words
@@ -19,7 +20,8 @@ Ints = npt.NDArray[np.int64]
 Tokens = Sequence[str]
 
 _CODE = {label: number for number, label in enumerate((*all_labels(), NONE), 1)}
-_RULE_TEMPLATE = 56  # Templates of the rules' opinion start here, after those of features.py.
+# Templates of the rules' opinion and of a parse, numbered after those of features.py.
+_RULE_TEMPLATE, _PARSE_TEMPLATE = 56, 64
 _MIX = np.int64(0x9E3779B1)
 
 
@@ -61,13 +63,26 @@ def batches(sources: Sequence[Tokens], outputs: Sequence[Tokens], words: Words) 
         yield Batch(aligned, sources, outputs, rules)
 
 
-def facts(batch: Batch, words: Words, *, buckets: int) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints], tuple[Ints, Ints]]:
-    """What ``model.predict`` takes: rows of facts, neighbours and counterparts of all words of both sides."""
+def facts(
+    batch: Batch, words: Words, *, buckets: int, parses: tuple[Sequence[Parse], Sequence[Parse]] | None = None
+) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints], tuple[Ints, Ints]]:
+    """What ``model.predict`` takes: rows of facts, neighbours and counterparts of all words of both sides.
+
+    ``parses`` are of all pairs, in the order in which the pairs were given.
+    """
     aligned = batch.aligned
     rows = []
     for side, view in enumerate(views(aligned)):
         found = features(view, words.table, side=side, buckets=buckets)
-        rows.append(np.concatenate([found, _opinions(batch, view.words, found, side=side, buckets=buckets)], axis=1))
+        parts = [found, _opinions(batch, view.words, found, side=side, buckets=buckets)]
+        if parses is not None:
+            chosen = [parses[side][pair] for pair in aligned.order.tolist()]
+            kind = words.table[view.words, KIND_COLUMN].astype(np.int64)
+            shape = (view.words.shape[0], view.words.shape[1])
+            values = parse_values(chosen, shape, status(view, words.table), kind)
+            real = view.words != 0
+            parts.append(_hashed([value[real] for value in values], _PARSE_TEMPLATE, side=side, buckets=buckets))
+        rows.append(np.concatenate(parts, axis=1))
     count = len(rows[0])
     numbers = []
     for start, side_words in ((1, aligned.source), (1 + count, aligned.output)):
@@ -113,9 +128,13 @@ def _opinions(batch: Batch, side_words: npt.NDArray[np.int32], found: Ints, *, s
         found[:, 10] * 32 + own,
         found[:, 5] * 32 + own,
     ]
-    rows = np.empty((len(own), len(values)), dtype=np.int64)
+    return _hashed(values, _RULE_TEMPLATE, side=side, buckets=buckets)
+
+
+def _hashed(values: Sequence[Ints], first: int, *, side: int, buckets: int) -> Ints:
+    rows = np.empty((len(values[0]), len(values)), dtype=np.int64)
     for template, value in enumerate(values):
-        hashed = (value * 64 + _RULE_TEMPLATE + template) * 2 + side
+        hashed = (value * 128 + first + template) * 2 + side
         hashed = (hashed ^ (hashed >> 15)) * _MIX
         rows[:, template] = (hashed ^ (hashed >> 29)) % buckets
     return rows

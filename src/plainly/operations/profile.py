@@ -1,4 +1,4 @@
-"""What a set of simplifications does, in numbers: which operations, how often, on how many words, and with which others."""
+"""What a set of simplifications does, in numbers: which operations, how often, on how many words, with which others."""
 
 from __future__ import annotations
 
@@ -123,7 +123,13 @@ def profile(pairs: Sequence[Pair], *, name: str = "") -> Profile:
             sizes[group.label][0].append(len(group.source))
             sizes[group.label][1].append(len(group.output))
     operations = tuple(
-        OperationCount(label, int(present[:, at].sum()), int(table[:, at].sum()), *_moments(sizes[label][0]), *_moments(sizes[label][1]))
+        OperationCount(
+            label,
+            int(present[:, at].sum()),
+            int(table[:, at].sum()),
+            *_moments(sizes[label][0]),
+            *_moments(sizes[label][1]),
+        )
         for at, label in enumerate(labels)
     )
     return Profile(
@@ -184,7 +190,10 @@ def sentences(differences: Sequence[Difference], *, at_most: int = 6) -> list[st
     """The largest certain differences in words: "splits 12 % of sentences (people: 28 %)"."""
     certain = [each for each in differences if each.certain and each.label != "err"]
     certain.sort(key=lambda each: -abs(each.difference.value))
-    return [f"{_VERBS[each.label]} in {each.share:.0%} of sentences (people: {each.people:.0%})" for each in certain[:at_most]]
+    return [
+        f"{_VERBS[each.label]} in {each.share:.0%} of sentences (people: {each.people:.0%})"
+        for each in certain[:at_most]
+    ]
 
 
 _VERBS = {

@@ -51,8 +51,8 @@ class Regression:
 def leave_one_out(pairs: Sequence[Pair], metric: Metric) -> dict[str, Floats]:
     """Each output scored against the other outputs of the same source as references: one value a pair for each part.
 
-    This is how the ASSETann paper asks what SARI rewards: the simplifications are people's, so that differences in their
-    scores come from what they did. Outputs of a source that has only one are NaN.
+    This is how the ASSETann paper asks what SARI rewards: the simplifications are people's, so that differences in
+    their scores come from what they did. Outputs of a source that has only one are NaN.
     """
     by_source: dict[str, list[int]] = {}
     for at, pair in enumerate(pairs):
@@ -103,8 +103,8 @@ def regress(
 ) -> Regression:
     """Fit a model of a score on counts of operations.
 
-    ``groups`` (the sources) keep a source's outputs on one side of every split. Without ``alpha``, lasso and ridge choose
-    the penalty that predicts best in an inner cross-validation.
+    ``groups`` (the sources) keep a source's outputs on one side of every split. Without ``alpha``, lasso and ridge
+    choose the penalty that predicts best in cross-validation.
     """
     if model not in MODELS:
         raise UnknownName("model", model, MODELS, see="plainly operations regress --help")
@@ -113,12 +113,16 @@ def regress(
     inputs, target = counts[defined].astype(np.float64), values[defined]
     _, members = np.unique(np.array([squeeze(group) for group in groups])[defined], return_inverse=True)
     if len(np.unique(members)) < folds:
-        raise BadInput(f"There are {len(np.unique(members))} sources, too few for {folds} folds. Give a smaller --folds.")
+        raise BadInput(
+            f"There are {len(np.unique(members))} sources, too few for {folds} folds. Give a smaller --folds."
+        )
     splits = list(selection.GroupKFold(n_splits=folds).split(inputs, target, members))
     estimator = _estimator(model, alpha, splits, seed=seed).fit(inputs, target)
     if alpha is None and model in ("lasso", "ridge"):
         alpha = float(estimator.alpha_)
-    held_out = selection.cross_val_score(_estimator(model, alpha, splits, seed=seed), inputs, target, cv=splits, scoring="r2")
+    held_out = selection.cross_val_score(
+        _estimator(model, alpha, splits, seed=seed), inputs, target, cv=splits, scoring="r2"
+    )
     weights = getattr(estimator, "coef_", None)
     return Regression(
         model=model,

@@ -1,7 +1,7 @@
 """Labels from rules alone: what the aligner found and what kind of words they are. No trained weights, no licence.
 
-Each rule says what an annotator would see first: a stop inside the output splits, words that stand elsewhere moved, words
-of one root changed their form, words on both sides of the same gap replaced one another, and the rest came or went.
+Each rule says what an annotator would see first: a stop inside the output splits, words that stand elsewhere moved,
+words of one root changed their form, words in the same gap on both sides replaced one another, the rest came or went.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from plainly.operations.words import FUNCTION, KIND
 _LIGHT = FUNCTION | {KIND[name] for name in ("stop", "comma", "bracket", "quote", "punctuation", "possessive")}
 _CONTENT = frozenset({KIND["content"], KIND["name"], KIND["number"], KIND["adverb"]})
 _CLAUSE = frozenset({KIND["relative"], KIND["auxiliary"]})
-_BE = frozenset("is are was were be been being".split())
+_BE = frozenset(["is", "are", "was", "were", "be", "been", "being"])
 _ADVERBIAL = frozenset({KIND["preposition"], KIND["adverb"]})
 
 
@@ -66,7 +66,11 @@ def _form(source: Side, at: int, one: str, output: Side, place: int, other: str)
         return "p2a"
     if any(verbal):
         return "verbf"
-    if one[:3] != other[:3] or one.endswith(("ly", "ion", "ment", "ness", "ity")) or other.endswith(("ly", "ion", "ment")):
+    if (
+        one[:3] != other[:3]
+        or one.endswith(("ly", "ion", "ment", "ness", "ity"))
+        or other.endswith(("ly", "ion", "ment"))
+    ):
         return "POSchange"
     return "synonym" if abs(len(one) - len(other)) > 3 else "verbf" if _verbal(source, at) else "POSchange"
 
@@ -112,7 +116,7 @@ def _gap(source: Side, output: Side, left: list[int], right: list[int], labels: 
 
 
 def _replace(side: Side, run: list[int], target: list[str], *, cst: str) -> None:
-    """A replacement takes the words between its first and last content word; what hangs on at its ends is consistency."""
+    """A replacement reaches from its first content word to its last; what hangs on at its ends is consistency."""
     content = [at for at in run if side.kinds[at] in _CONTENT]
     for at in run:
         target[at] = "synonym" if content[0] <= at <= content[-1] or side.kinds[at] == KIND["auxiliary"] else cst
@@ -161,7 +165,9 @@ def _splits(output: Side, target: list[str]) -> None:
         if kind == KIND["stop"] and at < last and output.links[at] < 0:
             target[at] = "split"
             following = at + 1
-            while following <= last and output.links[following] < 0 and target[following] in ("inoth", "inprop", "inmod"):
+            while (
+                following <= last and output.links[following] < 0 and target[following] in ("inoth", "inprop", "inmod")
+            ):
                 target[following] = "incst"
                 following += 1
 

@@ -42,7 +42,8 @@ class Selection:
         return tuple(outputs[at] for at in self.kept)
 
     def __str__(self) -> str:
-        text = f"{len(self.kept)} of {self.items_before} items and {self.references} of {self.references_before} references"
+        text = f"{len(self.kept)} of {self.items_before} items and "
+        text += f"{self.references} of {self.references_before} references"
         if self.items_without_references:
             text += f"; {self.items_without_references} items have no reference left and were removed"
         return text
@@ -51,13 +52,13 @@ class Selection:
 def reference_labels(evalset: EvalSet, annotated: Sequence[Pair]) -> tuple[tuple[Labels | None, ...], ...]:
     """The labels of every reference, found by its words; None for a reference that nobody annotated.
 
-    The same sentence tokenised or cased in another way is found all the same. A simplification that occurs twice for one
-    source and was annotated differently gets the annotations in turn.
+    The same sentence tokenised or cased in another way is found all the same. A simplification that occurs twice for
+    one source and was annotated differently gets the annotations in turn.
     """
     known: dict[tuple[str, str], list[Labels]] = {}
     for pair in annotated:
         known.setdefault((squeeze(pair.source), squeeze(pair.output)), []).append(pair.labels)
-    turn = {key: 0 for key in known}
+    turn = dict.fromkeys(known, 0)
     found = []
     for source, references in zip(evalset.sources, evalset.references, strict=True):
         row: list[Labels | None] = []

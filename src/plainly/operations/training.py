@@ -20,6 +20,7 @@ from plainly.errors import MissingExtra
 from plainly.operations.annotation import SIDES, Pair, token_labels
 from plainly.operations.label import Labels, TrainedLabeller
 from plainly.operations.model import NEIGHBOURS, Weights
+from plainly.operations.parse import Parser
 from plainly.operations.pipeline import batches, facts
 from plainly.operations.words import Words
 
@@ -41,6 +42,7 @@ class Settings:
     fact_dropout: float = 0.2
     smoothing: float = 0.05
     seed: int = 0
+    rare: float = 0.0  # The power of a label's rarity by which its errors weigh more; 0 weighs all alike.
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,17 @@ def label_sets(pairs: Sequence[Pair]) -> tuple[tuple[str, ...], tuple[str, ...]]
     return found[0], found[1]
 
 
-def examples(pairs: Sequence[Pair], labels: tuple[Sequence[str], Sequence[str]], *, buckets: int) -> list[Example]:
+def examples(
+    pairs: Sequence[Pair], labels: tuple[Sequence[str], Sequence[str]], *, buckets: int, parser: Parser | None = None
+) -> list[Example]:
     """All pairs as the model sees them."""
     words = Words()
     index = [{label: at for at, label in enumerate(names)} for names in labels]
     tokens = [pair.source_tokens for pair in pairs], [pair.output_tokens for pair in pairs]
     found: dict[int, Example] = {}
+    parses = (parser.parse(tokens[0]), parser.parse(tokens[1])) if parser is not None else None
     for batch in batches(*tokens, words):
-        rows, _, _ = facts(batch, words, buckets=buckets)
+        rows, _, _ = facts(batch, words, buckets=buckets, parses=parses)
         starts = [0, 0]
         for at, number in enumerate(batch.aligned.order.tolist()):
             pair = pairs[number]
@@ -80,12 +85,15 @@ def examples(pairs: Sequence[Pair], labels: tuple[Sequence[str], Sequence[str]],
     return [found[number] for number in range(len(pairs))]
 
 
-def train(chosen: Sequence[Example], labels: tuple[Sequence[str], Sequence[str]], settings: Settings, *, tell: Tell) -> Weights:
+def train(
+    chosen: Sequence[Example], labels: tuple[Sequence[str], Sequence[str]], settings: Settings, *, tell: Tell
+) -> Weights:
     """Fit the network to examples."""
     torch = _torch()
     torch.manual_seed(settings.seed)
     rng = np.random.default_rng(settings.seed)
     parameters = _parameters(torch, settings, labels)
+    weights = [torch.from_numpy(each) for each in _label_weights(chosen, labels, settings.rare)]
     optimiser = torch.optim.AdamW(parameters.values(), lr=settings.rate, weight_decay=settings.decay)
     steps = settings.epochs * -(-len(chosen) // settings.batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, settings.rate, total_steps=steps, pct_start=0.2)
@@ -94,7 +102,7 @@ def train(chosen: Sequence[Example], labels: tuple[Sequence[str], Sequence[str]]
         order = rng.permutation(len(chosen))
         for start in range(0, len(order), settings.batch):
             batch = [chosen[at] for at in order[start : start + settings.batch]]
-            loss = _loss(torch, parameters, batch, settings)
+            loss = _loss(torch, parameters, batch, settings, weights)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -112,10 +120,12 @@ def train(chosen: Sequence[Example], labels: tuple[Sequence[str], Sequence[str]]
     )
 
 
-def cross_validate(pairs: Sequence[Pair], settings: Settings, *, folds: int = 5, tell: Tell) -> tuple[Pair, ...]:
+def cross_validate(
+    pairs: Sequence[Pair], settings: Settings, *, folds: int = 5, parser: Parser | None = None, tell: Tell
+) -> tuple[Pair, ...]:
     """Every pair labelled by a model that has not seen its source; in the order given."""
     labels = label_sets(pairs)
-    ready = examples(pairs, labels, buckets=settings.buckets)
+    ready = examples(pairs, labels, buckets=settings.buckets, parser=parser)
     sources = sorted({pair.source for pair in pairs})
     fold = dict(zip(sources, np.random.default_rng(1).permutation(len(sources)) % folds, strict=True))
     found: dict[int, Pair] = {}
@@ -126,7 +136,7 @@ def cross_validate(pairs: Sequence[Pair], settings: Settings, *, folds: int = 5,
         ]
         weights = train(inside, labels, settings, tell=tell)
         held_out = [at for at, pair in enumerate(pairs) if fold[pair.source] == number]
-        labelled = Labels(TrainedLabeller(weights)).label(
+        labelled = Labels(TrainedLabeller(weights, parser=parser)).label(
             [pairs[at].source for at in held_out], [pairs[at].output for at in held_out], tokenised=True
         )
         for at, done in zip(held_out, labelled, strict=True):
@@ -134,7 +144,21 @@ def cross_validate(pairs: Sequence[Pair], settings: Settings, *, folds: int = 5,
     return tuple(found[at] for at in range(len(pairs)))
 
 
-def _loss(torch: Any, parameters: dict[str, Any], batch: Sequence[Example], settings: Settings) -> Any:
+def _label_weights(
+    chosen: Sequence[Example], labels: tuple[Sequence[str], Sequence[str]], power: float
+) -> list[npt.NDArray[np.float32]]:
+    """What an error on each label weighs, on average 1 a word."""
+    found = []
+    for side in (0, 1):
+        counted = np.bincount(np.concatenate([each.labels[side] for each in chosen]), minlength=len(labels[side])) + 5
+        weight = (counted.sum() / counted) ** power
+        found.append((weight / ((weight * counted).sum() / counted.sum())).astype(np.float32))
+    return found
+
+
+def _loss(
+    torch: Any, parameters: dict[str, Any], batch: Sequence[Example], settings: Settings, weights: Sequence[Any]
+) -> Any:
     functional = torch.nn.functional
     rows, neighbours, counterparts, sides, targets = (torch.from_numpy(each) for each in _collate(batch))
     kept = (torch.rand(rows.shape) > settings.fact_dropout).float() / (1 - settings.fact_dropout)
@@ -153,7 +177,9 @@ def _loss(torch: Any, parameters: dict[str, Any], batch: Sequence[Example], sett
     for side in (0, 1):
         chosen = sides == side
         scores = final[chosen] @ parameters[f"output{side}_w"] + parameters[f"output{side}_b"]
-        losses.append(functional.cross_entropy(scores, targets[chosen], label_smoothing=settings.smoothing))
+        losses.append(
+            functional.cross_entropy(scores, targets[chosen], weight=weights[side], label_smoothing=settings.smoothing)
+        )
     return losses[0] + losses[1]
 
 
@@ -194,7 +220,8 @@ def _parameters(torch: Any, settings: Settings, labels: tuple[Sequence[str], Seq
 
 def _codes(pair: Pair, index: Sequence[dict[str, int]]) -> tuple[Ints, Ints]:
     rows = [
-        np.array([index[at][label] for label in token_labels(pair, side)], dtype=np.int64) for at, side in enumerate(SIDES)
+        np.array([index[at][label] for label in token_labels(pair, side)], dtype=np.int64)
+        for at, side in enumerate(SIDES)
     ]
     return rows[0], rows[1]
 

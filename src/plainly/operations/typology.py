@@ -1,4 +1,4 @@
-"""The vocabulary: 26 operations and err, as data in ``typology.toml``, and the tables that map other typologies onto it."""
+"""The vocabulary: 26 operations and err, as data in ``typology.toml``, and how other typologies map onto it."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Operation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name under which the operation is known, the label first."""
-        return tuple(dict.fromkeys(name for name in (self.label, self.guide, self.paper) if name))
+        """Every name under which the operation is known, in any case, the label first."""
+        return tuple({name.casefold(): name for name in (self.paper, self.guide, self.label) if name}.values())[::-1]
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,9 @@ def resolve(names: str | Iterable[str]) -> frozenset[str]:
             names_known = (*all_labels(), *_classes())
             raise UnknownName("operation or class of operations", name, names_known, see="plainly operations typology")
     if not found:
-        raise BadInput("No operation was named. Give labels or classes: synonym,lexical. See: plainly operations typology")
+        raise BadInput(
+            "No operation was named. Give labels or classes: synonym,lexical. See: plainly operations typology"
+        )
     return frozenset(found)
 
 

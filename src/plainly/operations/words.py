@@ -1,39 +1,27 @@
 """What can be known about a word without a parser: its kind, its stem, its ending; looked up once for each word, ever.
 
-The lists are short and closed (determiners, prepositions, auxiliaries, pronouns, …); everything else is a content word.
-English; another language replaces this module's lists and stemmer.
+The lists in ``words.toml`` are short and closed (determiners, prepositions, auxiliaries, pronouns, …); everything else
+is a content word. English; another language replaces the file.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int32]
 
-_LISTS = {
-    "determiner": "the a an this that these those each every some any no all both either neither another such",
-    "preposition": "of in to for on at by with from into onto over under about after before between among through during "
-    "without within against along across behind beyond near off out up down around since until toward towards upon per "
-    "via despite throughout except like as than",
-    "conjunction": "and or but nor so yet because although though while whereas if unless whether once",
-    "relative": "who whom whose which where when why what how",
-    "pronoun": "he she it they we i you him her them us me his its their our my your hers theirs himself herself itself "
-    "themselves one someone something everyone",
-    "auxiliary": "is are was were be been being am 's has have had having do does did will would can could may might shall "
-    "should must ought became become becomes",
-    "negation": "not n't never no none nobody nothing nor cannot can't don't doesn't didn't isn't aren't wasn't weren't "
-    "won't couldn't wouldn't shouldn't hasn't haven't hadn't without",
-    "adverb": "also however therefore thus then there here very too just only even still already often usually mostly mainly "
-    "largely later now again always sometimes approximately currently originally especially particularly about around",
-}
+_DATA = tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding="utf-8"))
+_LISTS: dict[str, list[str]] = {name: words.split() for name, words in _DATA["classes"].items()}
 KINDS = ("pad", "content", "number", "name", "stop", "comma", "bracket", "quote", "punctuation", "possessive", *_LISTS)
 KIND = {name: number for number, name in enumerate(KINDS)}
-_CLOSED = {word: KIND[kind] for kind, words in reversed(list(_LISTS.items())) for word in words.split()}
+_CLOSED = {word: KIND[kind] for kind, words in reversed(list(_LISTS.items())) for word in words}
 _PUNCTUATION = {
     **dict.fromkeys((".", "!", "?", "..."), KIND["stop"]),
     **dict.fromkeys((",", ";", ":"), KIND["comma"]),
@@ -42,69 +30,9 @@ _PUNCTUATION = {
 }
 FUNCTION = frozenset(KIND[name] for name in _LISTS if name != "adverb")
 
-_IRREGULAR = {
-    form: base
-    for base, forms in {
-        "be": "is are was were been being am",
-        "have": "has had having",
-        "do": "does did done doing",
-        "go": "goes went gone going",
-        "make": "made making",
-        "take": "took taken taking",
-        "give": "gave given giving",
-        "write": "wrote written writing",
-        "become": "became becoming",
-        "begin": "began begun beginning",
-        "come": "came coming",
-        "know": "knew known",
-        "see": "saw seen",
-        "find": "found",
-        "build": "built",
-        "lead": "led",
-        "leave": "left",
-        "lose": "lost",
-        "win": "won winning",
-        "hold": "held",
-        "keep": "kept",
-        "say": "said",
-        "sell": "sold",
-        "send": "sent",
-        "speak": "spoke spoken",
-        "think": "thought",
-        "buy": "bought",
-        "bring": "brought",
-        "teach": "taught",
-        "catch": "caught",
-        "fight": "fought",
-        "grow": "grew grown",
-        "fall": "fell fallen",
-        "rise": "rose risen",
-        "break": "broke broken",
-        "choose": "chose chosen",
-        "drive": "drove driven",
-        "eat": "ate eaten",
-        "get": "got gotten getting",
-        "meet": "met",
-        "run": "ran running",
-        "stand": "stood",
-        "tell": "told",
-        "wear": "wore worn",
-        "child": "children",
-        "man": "men",
-        "woman": "women",
-        "person": "people",
-        "foot": "feet",
-        "die": "dying died dies death",
-    }.items()
-    for form in forms.split()
-}
-_ENDINGS = (
-    "ications ication ational ization isation fulness ousness iveness ations ation itions ition ments ment ically ingly "
-    "edly ness ions ion ally ing ies ied ier est ed es ly er or al s e y"
-).split()
-_SUFFIXES = (
-    "ing ed ly tion sion ment ness ity al ous ive able ible ful less er or est ist ism s es ies ship ance ence ic ish"
-).split()
+_IRREGULAR = {form: base for base, forms in _DATA["irregular"].items() for form in forms.split()}
+_ENDINGS: list[str] = _DATA["endings"]["stem"].split()
+_SUFFIXES: list[str] = _DATA["endings"]["kind"].split()
 SUFFIX = {name: number for number, name in enumerate(("", *_SUFFIXES))}
 _BY_LENGTH = sorted(_SUFFIXES, key=len, reverse=True)
 _EDGES = re.compile(r"([\"“”‘(\[\]]*)(.*?)([,;:!?\"”’)\]]*|\.\.\.)", re.DOTALL)
@@ -118,10 +46,12 @@ def split_chunk(chunk: str) -> tuple[str, ...]:
         return (chunk,)
     lead, word, trail = _EDGES.fullmatch(chunk).groups()  # type: ignore[union-attr]
     after = list(trail) if trail != "..." else ["..."]
-    if word.endswith(".") and len(word) > 1 and not _ABBREVIATION.fullmatch(word[:-1]):
-        word, after = word[:-1], [".", *after]
-        stripped = word.rstrip("\"”’),;:]")
-        word, after = stripped, [*word[len(stripped) :], *after]
+    bare = word.rstrip(".")
+    dots = len(word) - len(bare)
+    if bare and (dots > 1 or (dots == 1 and not _ABBREVIATION.fullmatch(bare))):
+        after = [*(["..."] if dots > 2 else ["."] * dots), *after]
+        word = bare.rstrip('"”’),;:]')
+        after = [*bare[len(word) :], *after]
     for mark in ("'s", "’s"):
         if word.endswith(mark) and len(word) > 2:
             word, after = word[:-2], [mark, *after]
@@ -206,7 +136,9 @@ class Words:
         self._index[token] = number
         root = stem(lower)
         ending = next((name for name in _BY_LENGTH if lower.endswith(name) and len(lower) > len(name) + 2), "")
-        shape = 0 if token.islower() else 1 if token[:1].isupper() and token[1:].islower() else 2 if token.isupper() else 3
+        shape = (
+            0 if token.islower() else 1 if token[:1].isupper() and token[1:].islower() else 2 if token.isupper() else 3
+        )
         self._rows.append(
             (
                 self._lower.setdefault(lower, len(self._lower)),

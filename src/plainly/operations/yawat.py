@@ -59,7 +59,9 @@ def read_pairs(
         texts = parse_corpus(corpus)
         missing = next((identifier for identifier, _ in aligned if identifier not in texts), None)
         if missing is not None:
-            raise BadInput(f"{name} annotates pair {missing!r}, which its .crp file does not hold. Are they of one set?")
+            raise BadInput(
+                f"{name} annotates pair {missing!r}, which its .crp file does not hold. Are they of one set?"
+            )
         found = [Pair(identifier, *texts[identifier], groups, part) for identifier, groups in aligned]
     elif sources is not None and outputs is not None:
         if not len(aligned) == len(sources) == len(outputs):
@@ -85,7 +87,9 @@ def write_corpus(pairs: Sequence[Pair]) -> str:
     """The text of a ``.crp`` file."""
     for pair in pairs:
         if "\n" in pair.source or "\n" in pair.output:
-            raise BadInput(f"{pair.where} has a line feed in a text, which a .crp file cannot hold. Write JSONL instead.")
+            raise BadInput(
+                f"{pair.where} has a line feed in a text, which a .crp file cannot hold. Write JSONL instead."
+            )
     return "".join(f"{pair.id}\n{pair.source}\n{pair.output}\n" for pair in pairs)
 
 

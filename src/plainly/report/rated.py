@@ -13,13 +13,15 @@ def agreements(material: Material, judgements: Any, *, seed: int) -> tuple[Agree
     from plainly.meta import meta_evaluate
     from plainly.meta.scores import score_units, with_texts
 
-    rated = [system for system in judgements.systems if system in material.outputs]
-    if not rated:
-        raise BadInput(
-            f"{name(judgements)} rates {', '.join(judgements.systems[:4])}, …, and none of the report's systems. Give the "
-            "systems the names that they have in the ratings: NAME=FILE."
-        )
-    texts = with_texts(judgements.of_systems(rated), material.evalset, {s: material.outputs[s] for s in rated})
+    texts = judgements
+    if not judgements.outputs:  # ratings without the texts: those of the report's systems
+        rated = [system for system in judgements.systems if system in material.outputs]
+        if not rated:
+            raise BadInput(
+                f"{name(judgements)} rates {', '.join(judgements.systems[:4])}, and none of the report's systems. Give "
+                "the systems the names that they have in the ratings: NAME=FILE."
+            )
+        texts = with_texts(judgements.of_systems(rated), material.evalset, {s: material.outputs[s] for s in rated})
     units = next(iter(texts.ratings.values())).units()
     found = meta_evaluate(
         texts,

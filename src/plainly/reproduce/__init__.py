@@ -1,6 +1,6 @@
-"""The papers that plainly stands on, computed again: one module a paper, each a list of cells beside the published ones.
+"""The papers that plainly stands on, computed again: one module a paper, its cells beside the published ones.
 
-Adding a recipe: a module with ``run(options) -> list[Cell]`` (and, where it helps, ``conclusions(cells) -> list[str]``),
+Adding a recipe: a module with ``run(options) -> list[Cell]`` (and, where it helps, ``conclusions(cells)``, sentences),
 the published tables as data in ``published/NAME.toml``, and one line here.
 """
 

@@ -3,9 +3,9 @@
 What the recipe had to find out:
 
 - Table 1 counts pairs that contain a label, not annotations; the release is slightly larger than what was counted.
-- Table 4's subset columns contain two artefacts of the released files: each sentence keeps its ``ID<TAB>`` prefix, and a
-  reference that was removed stays as a blank line, which SARI counts as a reference (BLEU passes it over). The proportions
-  of added and deleted words contain the prefix too. ``ours`` has the artefacts, ``sound`` has not.
+- Table 4's subset columns contain two artefacts of the released files: each sentence keeps its ``ID<TAB>`` prefix, and
+  a reference that was removed stays as a blank line, which SARI counts as a reference (BLEU passes it over). The
+  proportions of added and deleted words contain the prefix too. ``ours`` has the artefacts, ``sound`` has not.
 - Table 3's cross-validation leaves out one reference of every source at a time, so that every source is in both parts;
   ``sound`` keeps sources apart.
 """
@@ -95,7 +95,10 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
     lines = []
     for column, said in (("lex", 3.5), ("synt", 1.3), ("add", 4.0), ("del", 1.3), ("repl", 1.8)):
         falls = {
-            kind: fmean(_of(table[system, "SARI orig"], "ours") - _of(table[system, f"SARI {column}"], kind) for system in SYSTEMS)
+            kind: fmean(
+                _of(table[system, "SARI orig"], "ours") - _of(table[system, f"SARI {column}"], kind)
+                for system in SYSTEMS
+            )
             for kind in ("published", "ours", "sound")
         }
         lines.append(
@@ -128,7 +131,11 @@ def _table1(printed: Printed, pairs: Sequence[Pair], gold: Sequence[Pair]) -> li
 
 
 def _table3(
-    printed: Printed, pairs: Sequence[Pair], table: npt.NDArray[np.int64], labels: Sequence[str], scores: dict[str, Floats]
+    printed: Printed,
+    pairs: Sequence[Pair],
+    table: npt.NDArray[np.int64],
+    labels: Sequence[str],
+    scores: dict[str, Floats],
 ) -> list[Cell]:
     erroneous = {pair.id for pair in pairs if "err" in pair.labels}
     kept = np.array([pair.id not in erroneous for pair in pairs])
@@ -169,9 +176,15 @@ def _table4(printed: Printed, options: Options) -> list[Cell]:
     sound: Values = {}
     for name, runs in outputs.items():
         ours[name, "SARI orig"], ours[name, "BLEU orig"] = _score(sari, whole, runs), _score(bleu, whole, runs)
-        ours[name, "BLEU new"], sound[name, "BLEU new"] = _score(bleu, without_blanks, runs), _score(bleu, clean["new"], runs)
+        ours[name, "BLEU new"], sound[name, "BLEU new"] = (
+            _score(bleu, without_blanks, runs),
+            _score(bleu, clean["new"], runs),
+        )
         for column, part in (("add", edits.outputs.index("added")), ("del", edits.outputs.index("deleted"))):
-            ours[name, column], sound[name, column] = _score(edits, prefixed, runs, part), _score(edits, whole, runs, part)
+            ours[name, column], sound[name, column] = (
+                _score(edits, prefixed, runs, part),
+                _score(edits, whole, runs, part),
+            )
         for column in SUBSETS:
             chosen = [tuple(run[int(identifier) - 1] for identifier in clean[column].ids) for run in runs]
             ours[name, f"SARI {column}"] = _score(sari, flawed[column], chosen)
