@@ -58,7 +58,9 @@ def test_the_same_numbers_give_the_same_texts(attack: Attack) -> None:
 
 
 def test_only_attacks_that_say_so_are_random(attack: Attack) -> None:
-    long = tuple(f"{'One two three, 4 five six Seven eight. ' * 3}In {year} Anna met Bert." for year in (1901, 1955, 1988))
+    long = tuple(
+        f"{'One two three, 4 five six Seven eight. ' * 3}In {year} Anna met Bert." for year in (1901, 1955, 1988)
+    )
     corpus = Corpus(EVALSET, long)
     drawn = {tuple(attack.apply(corpus, _rng(seed))) for seed in range(12)}
     assert (len(drawn) > 1) == attack.random

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,7 +45,9 @@ SYSTEMS = {
 }
 
 
-def _audit(better: str = "higher", attacks: Sequence[str | Attack] = ("random-period", "oracle", "double-spaces")) -> Audit:
+def _audit(
+    better: str = "higher", attacks: Sequence[str | Attack] = ("random-period", "oracle", "double-spaces")
+) -> Audit:
     return audit(EVALSET, SYSTEMS, [Stops(better)], attacks=attacks, trials=20, levels=(0.25, 0.5, 0.75, 1.0))
 
 
@@ -86,7 +89,7 @@ def test_where_lower_is_better_everything_turns_round() -> None:
 def test_the_paragraph_follows_from_the_numbers() -> None:
     said = _audit().paragraphs["stops-higher"]
     assert "can be gamed: 1 of the 1 attacks that harm an output improves its score" in said
-    assert "random-period gains most: 1.00 points with 100% of the outputs attacked, 2 times the distance" in said
+    assert "random-period gains most: 1.00 points with 100% of the outputs attacked, 2.00 times the distance" in said
     assert "random-period on 50% of the outputs of worst lifts it above best" in said
     lower = _audit("lower").paragraphs["stops-lower"]
     assert "none of the 1 attacks that harm an output improves its score" in lower
@@ -141,3 +144,24 @@ def test_tables_have_the_shapes_of_the_paper() -> None:
     flips = grids.flips(list(found.verdicts.values()))
     assert flips.rows[0] == ("stops-higher", "random-period", "middle (2)", "wins, past", "best", "25%")
     assert "[0.25, 0.25]" in tables.plain(grids.levels(found.sweep, "worst", intervals=True))
+
+
+def test_what_the_page_says_about_public_data(mirror: Path) -> None:
+    """The table in docs/audit.md."""
+    evalset = data.load("turkcorpus/test")
+    systems = {name: data.outputs(evalset.name, name) for name in ("ACCESS", "Dress", "Dress-Ls", "Hybrid", "PBMT-R")}
+    worst = "random-period+replace-longest"
+    named = ["copy-source", worst, "repeat-clause", "negate", "hallucinate", "oracle"]
+    found = audit(evalset, systems, ["sari", "bleu", "sari(variant=hf)", "fkgl"], attacks=named, trials=2).verdicts
+    game = {spec: verdict.gameability for spec, verdict in found.items()}
+    assert game == pytest.approx({"sari": 0.02, "bleu": 0.82, "sari(variant=hf)": 1.37, "fkgl": 1.67}, abs=0.03)
+    ways = {spec: verdict.cheapest for spec, verdict in found.items()}
+    assert ways["sari"] is None
+    said = {"bleu": ("copy-source", 0.56), "sari(variant=hf)": ("copy-source", 0.47), "fkgl": (worst, 0.42)}
+    for spec, (attack, share) in said.items():
+        cheapest = ways[spec]
+        assert cheapest is not None
+        assert (cheapest.attack, cheapest.share) == (attack, pytest.approx(share, abs=0.015))
+    unnoticed = {effect.attack for effect in found["sari"].effects if not effect.noticed}
+    assert unnoticed >= {"repeat-clause", "negate", "hallucinate"}
+    assert found["fkgl"].effects[-1].gain < 0

@@ -16,6 +16,15 @@ def number(value: float, decimals: int = 2) -> str:
     return "undefined" if math.isnan(value) else f"{value:.{decimals}f}"
 
 
+def signed(value: float) -> str:
+    return f"{round(value, 2) + 0.0:+.2f}"  # adding 0 turns −0 into 0
+
+
+def percent(share: float) -> str:
+    """A share as a whole percentage; what is more than nothing is not shown as nothing."""
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
 def levels(sweep: Sweep, system: str, *, intervals: bool = False) -> Grid:
     """Every metric at every level (Tables 4–8): one row for each metric and attack."""
     shown = (0.0, *sweep.plan.levels)
@@ -91,7 +100,7 @@ def flips(verdicts: Sequence[Verdict], *, most: int = 12) -> Grid:
         turned = [flip for flip in verdict.flips if flip.share <= 1]
         for flip in sorted(turned, key=lambda flip: (not flip.wins, flip.share))[:most]:
             place, after = f"{flip.system} ({flip.rank})", "wins, past" if flip.wins else "loses to"
-            rows.append((verdict.metric, flip.attack, place, after, flip.rival, f"{flip.share:.0%}"))
+            rows.append((verdict.metric, flip.attack, place, after, flip.rival, percent(flip.share)))
     return Grid(
         ("metric", "attack", "system (place)", "", "rival", "share of outputs"),
         tuple(rows),
@@ -111,4 +120,4 @@ def _cells(curve: Curve, intervals: bool) -> list[str]:
 
 def _moved(effect: Effect) -> str:
     value = effect.spreads if not math.isnan(effect.spreads) else effect.gain
-    return f"{value:+.2f}{'*' if effect.fooled else ''}" if not math.isnan(value) else "undefined"
+    return f"{signed(value)}{'*' if effect.fooled else ''}" if not math.isnan(value) else "undefined"

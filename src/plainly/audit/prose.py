@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from plainly.audit.grids import percent, signed
 from plainly.audit.verdict import Effect, Verdict
 
 _LISTED = 6
@@ -35,7 +36,8 @@ def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
     if not harms:
         return f"{verdict.metric}: no attack that harms an output was tried."
     if not fooled:
-        return f"{verdict.metric}: none of the {len(harms)} attacks that harm an output improves its score."
+        by = "" if math.isnan(verdict.spread) else " by as much as 5 % of the spread between the systems"
+        return f"{verdict.metric}: none of the {len(harms)} attacks that harm an output improves its score{by}."
     top = fooled[0]
     improve = (
         f"{len(fooled)} of the {len(harms)} attacks that harm an output improve{'s' * (len(fooled) == 1)} its score"
@@ -43,7 +45,7 @@ def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
     most = f"{top.wrong:.2f} points with {top.level:.0%} of the outputs attacked"
     if math.isnan(top.wrong_spreads):
         return f"{verdict.metric} can be gamed: {improve}. {top.attack} gains most: {most}."
-    distance = f"{top.wrong_spreads:.2g} times the distance between the best and the worst system"
+    distance = f"{top.wrong_spreads:.2f} times the distance between the best and the worst system"
     if top.wrong_spreads < _LITTLE:
         return f"{verdict.metric} is hard to game: {improve}, but little. {top.attack} gains most: {most}, {distance}."
     return f"{verdict.metric} can be gamed: {improve}. {top.attack} gains most: {most}, {distance}."
@@ -57,8 +59,8 @@ def _cheapest(verdict: Verdict) -> str:
     if found is None:
         return f"No attack lifts the worst system ({worst}) above the best ({best})."
     return (
-        f"The cheapest way from last place to first: {found.attack} on {found.share:.0%} of the outputs of {worst} "
-        f"lifts it above {best}."
+        f"The cheapest way from last place to first: {found.attack} on {percent(found.share)} of the outputs of "
+        f"{worst} lifts it above {best}."
     )
 
 
@@ -69,8 +71,8 @@ def _ordinary_flips(verdict: Verdict) -> str:
     if least is None or least == verdict.cheapest:
         return ""
     return (
-        f"The ranking turns sooner: {least.attack} on {least.share:.0%} of its outputs takes {least.system} from place "
-        f"{least.rank} past {least.rival}."
+        f"The ranking turns sooner: {least.attack} on {percent(least.share)} of its outputs takes {least.system} from "
+        f"place {least.rank} past {least.rival}."
     )
 
 
@@ -88,7 +90,8 @@ def _unchanged(verdict: Verdict) -> str:
     if not moved:
         return ""
     said = [
-        f"{effect.attack} ({effect.gain:+.2f}{_in_spreads(effect)})" for effect in sorted(moved, key=lambda e: -e.wrong)
+        f"{effect.attack} ({signed(effect.gain)}{_in_spreads(effect)})"
+        for effect in sorted(moved, key=lambda e: -e.wrong)
     ]
     return f"It is moved by what should leave it unmoved: {_listing(said)}."
 
@@ -98,12 +101,12 @@ def _improvements(verdict: Verdict) -> str:
     missed = [effect for effect in meant if not (effect.gain > 0 and effect.noticed)]
     if not missed:
         return ""
-    said = [f"{effect.attack} ({effect.gain:+.2f}{_in_spreads(effect)})" for effect in missed]
+    said = [f"{effect.attack} ({signed(effect.gain)}{_in_spreads(effect)})" for effect in missed]
     return f"It does not reward an improvement: {_listing(said)}."
 
 
 def _in_spreads(effect: Effect) -> str:
-    return "" if math.isnan(effect.spreads) else f", {effect.spreads:+.2f} spreads"
+    return "" if math.isnan(effect.spreads) else f", {signed(effect.spreads)} spreads"
 
 
 def _listing(parts: Sequence[str]) -> str:

@@ -232,7 +232,10 @@ _worker: _Worker | None = None
 
 
 def _start(plan: Plan) -> None:
+    import signal
+
     global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle, and to tell of once
     _worker = _Worker(plan)
 
 

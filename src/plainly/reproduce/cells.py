@@ -156,7 +156,7 @@ def grid(cells: Sequence[Cell], table: str) -> Grid:
         header,
         rows,
         caption=f"Table {table}: {len(chosen)} cells, {summary}",
-        notes=(chosen[0].recipe,),
+        notes=tuple(dict.fromkeys(cell.recipe for cell in chosen)),
         text_columns=frozenset({0, 1, len(header) - 2, len(header) - 1}),
     )
 
