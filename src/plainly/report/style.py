@@ -28,8 +28,8 @@ def themed(chart: Any, *, height: int | None = None, width: int = WIDTH) -> Any:
         padding=4,
         view={"stroke": None},
         axis={
-            "labelFontSize": 11,
-            "titleFontSize": 11,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
             "titleFontWeight": "normal",
             "labelColor": INK,
             "titleColor": MUTED,
@@ -39,9 +39,9 @@ def themed(chart: Any, *, height: int | None = None, width: int = WIDTH) -> Any:
             "labelLimit": 120,
         },
         legend={
-            "labelFontSize": 11,
+            "labelFontSize": 12,
             "labelColor": INK,
-            "titleFontSize": 11,
+            "titleFontSize": 12,
             "titleColor": MUTED,
             "orient": "bottom",
             "direction": "horizontal",
@@ -49,7 +49,7 @@ def themed(chart: Any, *, height: int | None = None, width: int = WIDTH) -> Any:
             "labelLimit": 130,
             "symbolSize": 60,
         },
-        text={"color": INK, "fontSize": 11},
+        text={"color": INK, "fontSize": 12},
         aria=False,
     )
 
