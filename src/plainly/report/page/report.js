@@ -267,11 +267,13 @@
     block.dir = "auto";
     for (const [kind, text] of runs(changes(before, after))) {
       if (kind === 0) { put(block, text); continue; }
-      // Spaces at the ends of a run are left unmarked.
-      const [, before_, word, after_] = text.match(/^(\s*)([^]*?)(\s*)$/);
-      const part = make(kind < 0 ? "del" : "ins");
-      put(part, word || text);
-      block.append(word ? before_ : "", part, word ? after_ : "");
+      // Spaces at the ends of a run belong to it but are left unmarked.
+      const [, first, words, last] = text.match(/^(\s*)([^]*?)(\s*)$/);
+      const part = make(kind < 0 ? "del" : "ins"), marked = make("span");
+      put(marked, words || text);
+      if (words) part.append(first, marked, last);
+      else part.append(marked);
+      block.append(part);
     }
     if (!after) block.append(make("span", "empty", " (empty)"));
     return block;
@@ -316,7 +318,9 @@
     if (state.view === "changes") {
       for (const [tag, words] of [["del", "only before"], ["ins", "only in this text"]]) {
         const item = make("li");
-        item.append(make(tag, "", words));
+        const sample = make(tag);
+        sample.append(make("span", "", words));
+        item.append(sample);
         items.append(item);
       }
     }
