@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from plainly.protocol import Metric
 
@@ -50,8 +51,13 @@ def _known() -> dict[str, Evidence]:
 
 def of(metric: Metric) -> Evidence:
     """What is known; for a metric of somebody's own, what it says of itself, and that no study is known to us."""
-    if metric.name in _known():
-        return _known()[metric.name]
-    told = (type(metric).__doc__ or "").strip().partition("\n\n")[0].replace("\n", " ")
-    blind = getattr(metric, "evidence", "") or "No study of it is known to plainly. Audit it before you rely on it."
-    return Evidence(" ".join(told.split()) or f"{metric.name}: its author says nothing about it.", blind)
+    return of_class(type(metric))
+
+
+def of_class(cls: type[Any]) -> Evidence:
+    """The same, for the class behind a name."""
+    if cls.name in _known():
+        return _known()[cls.name]
+    told = (cls.__doc__ or "").strip().partition("\n\n")[0]
+    blind = getattr(cls, "evidence", "") or "No study of it is known to plainly. Audit it before you rely on it."
+    return Evidence(" ".join(told.split()) or f"{cls.name}: its author says nothing about it.", blind)
