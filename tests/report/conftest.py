@@ -55,7 +55,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def open_page(chromium: Any) -> Iterator[Open]:
-    """Open a file in a browser that nobody used before; fails the test on any error, and on any request but the file's."""
+    """Open a file in a fresh browser; the test fails on any error, and on any request but the file's."""
     contexts, complaints = [], []
 
     def complain(what: str) -> None:
@@ -66,7 +66,9 @@ def open_page(chromium: Any) -> Iterator[Open]:
         context.set_default_timeout(20_000)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: message.type in ("error", "warning") and complain(f"console: {message.text}"))
+        page.on(
+            "console", lambda message: message.type in ("error", "warning") and complain(f"console: {message.text}")
+        )
         page.on("pageerror", lambda error: complain(f"page error: {error}"))
         page.on("request", lambda request: request.url != path.as_uri() and complain(f"request: {request.url[:120]}"))
         page.on("dialog", lambda dialog: (complain(f"dialog: {dialog.message}"), dialog.dismiss()))

@@ -16,7 +16,8 @@ ROWS = "#table tbody tr"
 def _ids(page: Any) -> list[str]:
     """The ids of the rows that the list shows, from the top."""
     found: list[str] = page.eval_on_selector_all(
-        ".option", "rows => rows.sort((a, b) => a.offsetTop - b.offsetTop).map(r => r.querySelector('span').textContent)"
+        ".option",
+        "rows => rows.sort((a, b) => a.offsetTop - b.offsetTop).map(r => r.querySelector('span').textContent)",
     )
     return found
 

@@ -34,7 +34,9 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert 'id="sari"' in page
     for path in (tmp_path / "site").glob("*.html"):
         text = path.read_text(encoding="utf-8")
-        assert not re.search(r'<(script|link|img)[^>]+(src|href)="https?://', text), f"{path.name} loads from the network"
+        assert not re.search(r'<(script|link|img)[^>]+(src|href)="https?://', text), (
+            f"{path.name} loads from the network"
+        )
 
 
 def test_the_reference_has_every_metric_with_its_parameters_and_outputs() -> None:

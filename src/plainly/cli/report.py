@@ -27,13 +27,17 @@ HELP = """Make a report: one HTML file that needs no network, with scores, plots
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     inputs.add_metrics(parser)
-    parser.add_argument("--saved", metavar="FILE", help="scores saved by plainly score --save; with the texts or without")
+    parser.add_argument(
+        "--saved", metavar="FILE", help="scores saved by plainly score --save; with the texts or without"
+    )
     where = parser.add_argument_group("what to write")
     where.add_argument("-o", "--out", metavar="FILE", help="the page (report.html, unless only figures are asked for)")
     where.add_argument("--figures", metavar="DIR", help="plots as SVG, PDF, PNG; tables, methods paragraph and BibTeX")
     where.add_argument("--title", default="", help="the title of the page")
     what = parser.add_argument_group("what to say")
-    what.add_argument("--ratings", metavar="FILE", help="human ratings of these outputs: a table, or a public set's name")
+    what.add_argument(
+        "--ratings", metavar="FILE", help="human ratings of these outputs: a table, or a public set's name"
+    )
     what.add_argument("--labeller", default="rules", metavar="NAME", help="who labels operations (rules); none: nobody")
     what.add_argument("--no-audit", action="store_true", help="do not try tricks on the metrics")
     what.add_argument("--level", type=float, default=0.95, help="confidence level (0.95)")
@@ -128,7 +132,9 @@ def _scored(args: argparse.Namespace) -> tuple[Evaluation, EvalSet, inputs.Outpu
 def _check_same(path: str, found: Evaluation, given: inputs.Inputs) -> None:
     signature = next(iter(next(iter(found.values())).values())).signature
     if f"data:{given.evalset.fingerprint}" not in signature.split("|"):
-        raise BadInput(f"{path} holds scores of other texts ({signature}). Name the set that was scored, or score again.")
+        raise BadInput(
+            f"{path} holds scores of other texts ({signature}). Name the set that was scored, or score again."
+        )
     missing = [name for name in found if name not in given.outputs]
     if missing:
         raise BadInput(f"{path} holds scores of {missing[0]!r}, whose outputs were not given. Name them too.")

@@ -30,7 +30,7 @@ __all__ = ["Material", "Report", "make_report", "plot"]
 
 @dataclass(frozen=True)
 class Report:
-    """A report that can be written as a page and as figures and tables; in a notebook it shows its summary and plots."""
+    """A report, to be written as a page, or as figures and tables; a notebook shows its summary and scores."""
 
     material: Material = field(repr=False)
 
@@ -113,7 +113,9 @@ def make_report(
     else:
         texts = {next(iter(evaluation)): outputs}
     if texts and set(texts) != set(evaluation):
-        raise BadInput(f"Scores are of {', '.join(evaluation)}, but outputs of {', '.join(texts)}. Give the same systems.")
+        raise BadInput(
+            f"Scores are of {', '.join(evaluation)}, but outputs of {', '.join(texts)}. Give the same systems."
+        )
     seed = evaluation.seed if evaluation.seed is not None else 12345
     estimates = [e for of in evaluation.values() for scores in of.values() for e in scores.intervals.values()]
     return Report(
@@ -133,7 +135,7 @@ def make_report(
 
 
 def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair.TopLevelMixin:
-    """Scores with intervals as an Altair chart, which a notebook shows. ``metric``: which of them; the first if none."""
+    """Scores by one metric, the first if none is named, with intervals: an Altair chart, which a notebook shows."""
     from plainly.report.charts import score_plots
 
     if isinstance(result, SystemScores):

@@ -11,7 +11,7 @@ from plainly.report.words import listed
 
 READABILITY = frozenset({"fkgl", "flesch", "ari", "coleman_liau", "smog", "gunning_fog"})
 OVERLAP = frozenset({"bleu", "chrf", "ibleu", "tbleu"})
-# Where these are crossed an alarm is given. They are choices, said in the message; the numbers beside them are measured.
+# Where these are crossed an alarm is given. They are choices; the numbers in the message are measured.
 MANY_COPIES = 25.0
 FAR_SHORTER = 0.15
 MORE_SPLITS = 10.0
@@ -56,8 +56,8 @@ def _readability(spec: str, habits: dict[str, Habit]) -> list[Alarm]:
                 Alarm(
                     spec,
                     tuple(many),
-                    f"{shown} {verb} far more sentences than people do ({splits.people:.0f} %). {spec} falls with every "
-                    "full stop, whether the split is sound or not.",
+                    f"{shown} {verb} far more sentences than people do ({splits.people:.0f} %). {spec} falls with "
+                    "every full stop, whether the split is sound or not.",
                 )
             )
     if shorter is not None and shorter.people is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from plainly.report.habits import agreement_plots, gain_plots, habit_plots, oper
 from plainly.report.material import Material
 from plainly.report.render import Plot, altair_module
 from plainly.report.style import rows_height, themed
-from plainly.report.tradeoff import axes, pareto, tradeoff_plots
+from plainly.report.tradeoff import tradeoff_plots
 from plainly.report.words import label, listed, number
 
 # Lines of this many systems are told apart by colour and shape; the others stay grey in the background.
@@ -49,7 +49,7 @@ def score_plots(material: Material) -> Iterator[Plot]:
     alt = altair_module()
     for spec in material.specs[:MOST_METRICS]:
         metric, ranked = material.metric(spec), material.ranking(spec)
-        values = []
+        values: list[dict[str, Any]] = []
         for system in ranked:
             estimate, value = material.estimate(system, spec), material.value(system, spec)
             if math.isnan(value):
@@ -74,7 +74,9 @@ def score_plots(material: Material) -> Iterator[Plot]:
             scale=alt.Scale(domain=["best", "tied", "other"], range=[style.BEST, style.BEST, style.OTHER]),
         )
         rule = base.mark_rule(strokeWidth=3, opacity=0.45).encode(
-            x=alt.X("low:Q", title=f"{spec}, {direction(metric)}", scale=alt.Scale(zero=False)), x2="high:Q", color=colour
+            x=alt.X("low:Q", title=f"{spec}, {direction(metric)}", scale=alt.Scale(zero=False)),
+            x2="high:Q",
+            color=colour,
         )
         point = base.mark_point(size=70, filled=True, opacity=1).encode(
             x=x,
@@ -100,7 +102,7 @@ def spread_plots(material: Material) -> Iterator[Plot]:
     alt = altair_module()
     for spec in material.specs[:MOST_METRICS]:
         metric, ranked = material.metric(spec), material.ranking(spec)
-        values = []
+        values: list[dict[str, Any]] = []
         for system in ranked:
             segments = material.evaluation[system][spec].segments[metric.outputs[0]]
             defined = segments[np.isfinite(segments)]
@@ -118,7 +120,9 @@ def spread_plots(material: Material) -> Iterator[Plot]:
         y = alt.Y("system:N", sort=[label(system) for system in ranked], title=None)
         base = alt.Chart(alt.Data(values=values)).encode(y=y)
         layers = (
-            base.mark_rule(strokeWidth=1.5, color=style.OTHER).encode(x=alt.X("a:Q", title=title, scale=scale), x2="d:Q")
+            base.mark_rule(strokeWidth=1.5, color=style.OTHER).encode(
+                x=alt.X("a:Q", title=title, scale=scale), x2="d:Q"
+            )
             + base.mark_bar(height=9, color=style.BEST, opacity=0.45).encode(
                 x=alt.X("b:Q", title=title, scale=scale), x2="c:Q"
             )
@@ -177,14 +181,11 @@ def length_plots(material: Material) -> Iterator[Plot]:
             f"length-{_slug(spec)}",
             "length",
             f"{spec} by source length",
-            f"{listed(shown)}{f', and {others} others in grey' if others else ''}; items in {len(bins)} groups of about "
-            "equal size.",
+            f"{listed(shown)}{f', and {others} others in grey' if others else ''}; items in {len(bins)} groups of "
+            "about equal size.",
             themed(grey.encode(detail="system:N") + lines + points, height=250),
         )
 
 
 def _slug(spec: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in spec).strip("-")
-
-
-

@@ -1,4 +1,4 @@
-"""The page: one HTML file with its style, script, plots and texts inside, that loads nothing and runs only its own script."""
+"""The page: one HTML file with style, script, plots and texts inside, that loads nothing and runs no other script."""
 
 from __future__ import annotations
 
@@ -48,7 +48,12 @@ def page(material: Material, drawn: Sequence[Plot] | None = None) -> str:
     by_section: dict[str, list[dict[str, Any]]] = {"scores": []}
     for plot in plots(material) if drawn is None else drawn:
         by_section.setdefault(plot.section, []).append(
-            {"name": plot.name, "title": visible(plot.title), "caption": visible(plot.caption), "svg": safe(plot.inline())}
+            {
+                "name": plot.name,
+                "title": visible(plot.title),
+                "caption": visible(plot.caption),
+                "svg": safe(plot.inline()),
+            }
         )
     sections = list(_sections(material, by_section))
     digest = base64.b64encode(hashlib.sha256(js.encode("utf-8")).digest()).decode("ascii")
@@ -96,14 +101,14 @@ def _intro(material: Material, key: str) -> str:
     if key == "tradeoff" and (chosen := axes(material)):
         simplicity, meaning = chosen
         return (
-            f"{simplicity.spec} stands for simplicity and {meaning.spec} for meaning; both are stand-ins. Circles on the "
-            "dashed line: no other system is better on both. Triangles: some system is."
+            f"{simplicity.spec} stands for simplicity and {meaning.spec} for meaning; both are stand-ins. Circles on "
+            "the dashed line: no other system is better on both. Triangles: some system is."
         )
     if key == "tricks" and material.gains:
         what = {gain.trick: gain.what for gain in material.gains}
         tricks = listed([f"{trick} ({done})" for trick, done in what.items()], most=10)
         return (
-            f"Tricks that make text worse, tried on up to 100 outputs of {listed([label(s) for s in material.audited])}: "
+            f"Tricks that make text worse, on up to 100 outputs of {listed([label(s) for s in material.audited])}: "
             f"{tricks}. A metric that improves is fooled (triangles)."
         )
     if key == "ratings":

@@ -44,7 +44,9 @@ def papers() -> dict[str, Paper]:
 def _known() -> dict[str, Evidence]:
     table = tomllib.loads((_HERE / "evidence.toml").read_text(encoding="utf-8"))
     return {
-        name: Evidence(entry["measures"], entry["blind"], tuple(papers()[key] for key in entry["papers"]), entry["page"])
+        name: Evidence(
+            entry["measures"], entry["blind"], tuple(papers()[key] for key in entry["papers"]), entry["page"]
+        )
         for name, entry in table.items()
     }
 

@@ -1,4 +1,4 @@
-"""From an evaluation to a report's material: comparisons, warnings, habits of systems and of people, operations, tricks.
+"""From an evaluation to a report's material: comparisons, warnings, habits of systems and people, operations, tricks.
 
 Each part is optional. A part that cannot be made here, for want of sources or of an installed package, is left out and
 named with its reason.
@@ -49,10 +49,10 @@ def gather(
     level: float = 0.95,
     tell: Tell | None = None,
 ) -> Material:
-    """All that can be said about an evaluation. ``outputs`` may be empty (saved scores); ``ratings`` see plainly.ratings."""
+    """All that can be said about an evaluation. ``outputs`` may be empty; ``ratings``: see plainly.ratings."""
     absent: list[str] = []
 
-    def attempt(what: str, make: Callable[[], T], otherwise: T) -> T:
+    def attempt(what: str, make: Callable[[], T], otherwise: T | Any) -> T | Any:
         if tell is not None:
             tell(what)
         try:
@@ -63,7 +63,9 @@ def gather(
 
     comparisons: dict[str, Comparisons] = {}
     if len(evaluation) > 1 and evaluation.items > 1:
-        comparisons = attempt("comparing systems", lambda: _comparisons(evaluation, evalset, seed=seed, level=level), {})
+        comparisons = attempt(
+            "comparing systems", lambda: _comparisons(evaluation, evalset, seed=seed, level=level), {}
+        )
     written = bool(outputs) and evalset.has_sources and len(evalset) > 0
     habits = attempt("what systems do", lambda: _habits(evalset, outputs), ()) if written else ()
     material = Material(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from plainly.report import style
 from plainly.report.material import Material
@@ -23,7 +24,9 @@ def habit_plots(material: Material) -> Iterator[Plot]:
             continue
         order = sorted(defined, key=lambda system: -defined[system])
         title = "% of outputs" if habit.unit == "%" and habit.key in ("split", "copied") else ""
-        title = title or ("% of words" if habit.unit == "%" else "output / source" if habit.key == "compression" else "words")
+        title = title or (
+            "% of words" if habit.unit == "%" else "output / source" if habit.key == "compression" else "words"
+        )
         values = [{"system": label(system), "value": defined[system]} for system in order]
         scale = alt.Scale(zero=habit.unit == "%")
         y = alt.Y("system:N", sort=[label(system) for system in order], title=None)
@@ -87,8 +90,8 @@ def operation_plots(material: Material) -> Iterator[Plot]:
         "operations",
         "operations",
         "Share of outputs with an operation, in %",
-        f"Most often: {most} ({found.labels[most].lower()}), in up to {weight(most):.0f} % of the outputs. Found by the "
-        f"{found.labeller} labeller, which errs; people means the references, labelled the same way.",
+        f"Most often: {most} ({found.labels[most].lower()}), in up to {weight(most):.0f} % of the outputs. Found by "
+        f"the {found.labeller} labeller, which errs; people means the references, labelled the same way.",
         themed(cells + shown, height=20 * len(labels) + 110),
     )
 
@@ -105,7 +108,12 @@ def gain_plots(material: Material) -> Iterator[Plot]:
             for gain in gains
         ]
         title = "gain (1: from worst to best)"
-        y = alt.Y("trick:N", sort=[gain.trick for gain in gains], title=None, axis=alt.Axis(labelLimit=150, labelExpr="split(datum.label, '+')"))
+        y = alt.Y(
+            "trick:N",
+            sort=[gain.trick for gain in gains],
+            title=None,
+            axis=alt.Axis(labelLimit=150, labelExpr="split(datum.label, '+')"),
+        )
         base = alt.Chart(alt.Data(values=values)).encode(
             y=y,
             color=alt.Color(
@@ -132,8 +140,8 @@ def gain_plots(material: Material) -> Iterator[Plot]:
         fooled = [gain for gain in gains if gain.fooled]
         worst = max(gains, key=lambda gain: gain.spreads)
         words = (
-            f"Moved the wrong way by {listed([gain.trick for gain in fooled])}; at most {number(worst.spreads)} distances. "
-            "At 1 (dashed line) the worst system overtakes the best."
+            f"The wrong way by {listed([gain.trick for gain in fooled])}; at most {number(worst.spreads)} distances."
+            " At 1 (dashed line) the worst system overtakes the best."
             if fooled
             else "None of these tricks improves it."
         )
@@ -151,7 +159,7 @@ def agreement_plots(material: Material) -> Iterator[Plot]:
     alt = altair_module()
     for dimension in dict.fromkeys(each.dimension for each in material.agreements):
         of_dimension = [each for each in material.agreements if each.dimension == dimension]
-        values = [
+        values: list[dict[str, Any]] = [
             {
                 "metric": each.metric,
                 "value": each.estimate.value,
@@ -180,7 +188,7 @@ def agreement_plots(material: Material) -> Iterator[Plot]:
             f"ratings-{''.join(c if c.isalnum() else '-' for c in dimension).strip('-')}",
             "ratings",
             f"Metrics and {dimension}",
-            f"Strongest: {strongest['metric']}, {number(strongest['value'])} over {of_dimension[0].estimate.n} outputs.",
+            f"Strongest: {strongest['metric']}, {number(strongest['value'])}; {of_dimension[0].estimate.n} outputs.",
             themed(layers, height=rows_height(len(values))),
         )
 

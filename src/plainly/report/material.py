@@ -1,4 +1,4 @@
-"""Everything that a report shows, computed elsewhere and gathered here once; pages, figures and tables only render it."""
+"""Everything that a report shows, computed elsewhere and gathered once; pages, figures and tables only render it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations for the report: labelled by plainly.operations, placed on the characters of the texts as they were written."""
+"""Operations for the report: labelled by plainly.operations, placed on the characters of the texts as written."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ def operations(evalset: EvalSet, outputs: Outputs, *, labeller: str) -> Operatio
     for system, texts in outputs.items():
         pairs = chosen.label(evalset.sources, list(texts), ids=evalset.ids, part=system)
         groups[system] = tuple(
-            placed(pair, source, output)
-            for pair, source, output in zip(pairs, evalset.sources, texts, strict=True)
+            placed(pair, source, output) for pair, source, output in zip(pairs, evalset.sources, texts, strict=True)
         )
         counts[system] = _shares(pairs)
     chosen_items = [item for item, row in enumerate(evalset.references) if row][:MOST_REFERENCES]

@@ -43,7 +43,10 @@ def _grid(material: Material, form: str) -> Grid:
         arrows = {"higher": "(higher)", "lower": "(lower)", "neither": ""}
     header = ("System", *(f"{spec} {arrows[material.metric(spec).better]}".strip() for spec in material.specs))
     rows = tuple(
-        (re.sub("[\ue000-\ue002]", "", label(system)), *(_cell(material, system, spec, form) for spec in material.specs))
+        (
+            re.sub("[\ue000-\ue002]", "", label(system)),
+            *(_cell(material, system, spec, form) for spec in material.specs),
+        )
         for system in material.systems
     )
     return Grid(header, rows)
@@ -86,8 +89,8 @@ def methods(material: Material) -> str:
     if compared is not None:
         text += (
             f"Differences between systems were tested by {compared.deciding.replace('-', ' ')} "
-            f"({compared.trials:,} trials over {compared.unit}, Riezler and Maxwell 2005) at the {1 - compared.level:.0%} "
-            "level, with Holm's correction for all pairs of systems within a metric (Holm 1979). "
+            f"({compared.trials:,} trials over {compared.unit}, Riezler and Maxwell 2005) at the "
+            f"{1 - compared.level:.0%} level, with Holm's correction for all pairs within a metric (Holm 1979). "
         )
     if material.operations is not None:
         text += f"Operations were labelled automatically (labeller: {material.operations.labeller}). "
@@ -112,8 +115,8 @@ def bibtex(material: Material) -> str:
 
 def _own() -> str:
     return (
-        f"@software{{plainly, title = {{plainly: evaluation of text simplification}}, author = {{{{The plainly authors}}}},\n"
-        f"  version = {{{plainly.__version__}}}}}"
+        f"@software{{plainly, title = {{plainly: evaluation of text simplification}},\n"
+        f"  author = {{{{The plainly authors}}}}, version = {{{plainly.__version__}}}}}"
     )
 
 

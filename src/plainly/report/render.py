@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import altair
 
 _SVG = "http://www.w3.org/2000/svg"
-# All that a chart is made of. What else a renderer might write (scripts, links, foreign objects) has no place in a page.
+# All that a chart is made of. What else a renderer might write (scripts, links, foreign objects) has no place here.
 _ELEMENTS = {"svg", "g", "path", "rect", "line", "circle", "text", "tspan", "defs", "clipPath"}
 _ATTRIBUTES = {
     "width", "height", "viewBox", "transform", "d", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "rx", "ry",

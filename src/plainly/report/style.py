@@ -1,4 +1,4 @@
-"""One look for all charts: narrow enough for a phone and a paper's column, few colours, meaning never by colour alone."""
+"""One look for all charts: narrow enough for a phone and a paper's column, few colours, no meaning by colour alone."""
 
 from __future__ import annotations
 

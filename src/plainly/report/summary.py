@@ -50,7 +50,9 @@ def _scores(material: Material) -> Iterator[Sentence]:
             for spec in material.specs
             if not math.isnan(material.value(system, spec))
         ]
-        yield Sentence(f"{label(system)} scores {listed(shown)}. A single system can only be judged beside another.", "scores")
+        yield Sentence(
+            f"{label(system)} scores {listed(shown)}. A single system can only be judged beside another.", "scores"
+        )
         return
     for spec in material.specs:
         if material.metric(spec).better == "neither":
@@ -82,11 +84,13 @@ def _disagreement(material: Material) -> Iterator[Sentence]:
         return
     first = {spec: material.ranking(spec)[0] for spec in directed}
     if len(set(first.values())) > 1:
-        by = {}
+        by: dict[str, list[str]] = {}
         for spec, system in first.items():
             by.setdefault(system, []).append(spec)
         shown = [f"{label(system)} leads by {listed(specs)}" for system, specs in by.items()]
-        yield Sentence(f"The metrics do not agree on who is best: {listed(shown)}. They measure different things.", "tradeoff")
+        yield Sentence(
+            f"The metrics do not agree on who is best: {listed(shown)}. They measure different things.", "tradeoff"
+        )
     else:
         yield Sentence(f"All {len(directed)} metrics put {label(next(iter(first.values())))} first.", "scores")
 
@@ -117,7 +121,10 @@ def _habits(material: Material) -> Iterator[Sentence]:
         yield Sentence(" ".join(parts), "habits")
     length = habits.get("compression")
     if length is not None and length.people is not None and len(length.systems) > 1:
-        low, high = min(length.systems, key=length.systems.__getitem__), max(length.systems, key=length.systems.__getitem__)
+        low, high = (
+            min(length.systems, key=length.systems.__getitem__),
+            max(length.systems, key=length.systems.__getitem__),
+        )
         yield Sentence(
             f"People write {length.people:.2f} of the source's length; systems between {length.systems[low]:.2f} "
             f"({label(low)}) and {length.systems[high]:.2f} ({label(high)}).",
