@@ -15,6 +15,7 @@ from plainly.errors import PlainlyError, did_you_mean
 COMMANDS = {
     "score": "score what systems wrote",
     "compare": "say which differences between systems are real",
+    "report": "make a page to look at, and figures and tables for a paper",
     "doctor": "look for what is wrong with a test set or outputs",
     "metrics": "list the metrics, or explain one",
     "audit": "find out whether metrics can be fooled",
