@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import signal
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -189,7 +191,8 @@ def score_stream(
     results = engine.run(work, waiting, tell=tell, gpus=1.0 if needs_gpu(list(chosen.values())) else 0.0)
     try:
         for place, totals in results:
-            run.finish(waiting[place][0], totals)
+            with _uninterrupted():
+                run.finish(waiting[place][0], totals)
     except KeyboardInterrupt:
         pass
     finally:
@@ -201,6 +204,23 @@ def score_stream(
     if found.complete:
         run.forget()
     return dataclasses.replace(found, resumed=resumed)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait: sums that were half added would be no sums."""
+    caught: list[int] = []
+    try:
+        before = signal.signal(signal.SIGINT, lambda number, _: caught.append(number))
+    except ValueError:  # not in the main thread, where interrupts do not come
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if caught:
+        raise KeyboardInterrupt
 
 
 class _Run:
