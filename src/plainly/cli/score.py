@@ -9,6 +9,7 @@ from plainly import tables
 from plainly.cli import inputs, output
 from plainly.evalset import EvalSet
 from plainly.evaluate import Evaluation, Scores, evaluate
+from plainly.operations import options
 from plainly.stats.estimate import Estimate
 
 HELP = """Score what systems wrote.
@@ -23,6 +24,7 @@ HELP = """Score what systems wrote.
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     inputs.add_metrics(parser)
+    options.add_arguments(parser)
     intervals = parser.add_argument_group("confidence intervals")
     intervals.add_argument("--no-intervals", action="store_true", help="scores only")
     intervals.add_argument("--level", type=float, default=0.95, help="confidence level (0.95)")
@@ -39,6 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     given = inputs.read(args)
+    selection = options.apply(args, given.evalset)
+    if selection is not None:
+        output.note(f"Chosen by operation: {selection}.")
+        chosen = {system: selection.outputs(texts) for system, texts in given.outputs.items()}
+        given = inputs.Inputs(selection.evalset, chosen)
     specs = inputs.chosen_metrics(args, given.evalset)
     found = evaluate(
         given.evalset,

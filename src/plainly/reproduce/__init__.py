@@ -1,0 +1,30 @@
+"""The papers that plainly stands on, computed again: one module a paper, its cells beside the published ones.
+
+Adding a recipe: a module with ``run(options) -> list[Cell]`` (and, where it helps, ``conclusions(cells)``, sentences),
+the published tables as data in ``published/NAME.toml``, and one line here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from plainly.errors import UnknownName
+from plainly.reproduce.cells import Cell, Options
+
+__all__ = ["RECIPES", "Cell", "Options", "recipe"]
+
+# Name → (module, what it reproduces).
+RECIPES: dict[str, tuple[str, str]] = {
+    "assetann": (
+        "plainly.reproduce.assetann",
+        "Linguistic corpus annotation for automatic text simplification evaluation (Cardon et al. 2022)",
+    ),
+}
+
+
+def recipe(name: str) -> ModuleType:
+    """The module of a recipe, imported only now."""
+    if name not in RECIPES:
+        raise UnknownName("recipe", name, RECIPES, see="plainly reproduce --list")
+    return importlib.import_module(RECIPES[name][0])
