@@ -15,6 +15,7 @@ from plainly.errors import PlainlyError, did_you_mean
 COMMANDS = {
     "score": "score what systems wrote",
     "metrics": "list the metrics, or explain one",
+    "audit": "find out whether metrics can be fooled",
     "operations": "what was done to the sentences: profile, compare, label",
     "reproduce": "compute the tables of a paper again",
     "data": "list, describe and fetch public test sets and outputs",
