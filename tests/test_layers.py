@@ -17,7 +17,8 @@ LAYERS = (
     ("errors", "evalset", "protocol", "registry", "tables", "files", "text", "stats.estimate"),
     ("metrics", "inputs", "data", "stats", "operations", "ratings", "models"),
     (
-        "evaluate", "api", "scorefile", "explain", "compare", "subsets", "sanity", "doctor", "audit", "meta", "plan",
+        "evaluate", "api", "scorefile", "explain", "compare", "claims", "references", "subsets", "sanity", "doctor",
+        "audit", "meta", "plan",
         "learn", "reproduce", "engines", "grid",
     ),
     ("report", "studio"),

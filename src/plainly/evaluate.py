@@ -223,7 +223,7 @@ def evaluate(
             for spec, metric in chosen.items()
         }
         if intervals and len(evalset) > 1:
-            scores = _with_intervals(scores, resampler, level=level, method=method)
+            scores = with_intervals(scores, resampler, level=level, method=method)
         systems[system] = SystemScores(system, scores)
     return Evaluation(evalset.name, systems, seed=seed if intervals else None)
 
@@ -261,9 +261,10 @@ def _checked_metrics(metrics: Sequence[str | Metric], evalset: EvalSet) -> dict[
     return chosen
 
 
-def _with_intervals(
+def with_intervals(
     scores: dict[str, Scores], resampler: Resampler, *, level: float, method: Method
 ) -> dict[str, Scores]:
+    """The same scores with an Estimate for every output, from draws that all metrics share."""
     drawn = resampler.totals([found.rows for found in scores.values()])
     estimated = {}
     for (spec, found), totals in zip(scores.items(), drawn, strict=True):

@@ -14,6 +14,8 @@ from plainly.errors import PlainlyError, did_you_mean
 # Command → what it does, in the order in which people need them. The module is plainly.cli.<command>.
 COMMANDS = {
     "score": "score what systems wrote",
+    "compare": "say which differences between systems are real",
+    "doctor": "look for what is wrong with a test set or outputs",
     "metrics": "list the metrics, or explain one",
     "audit": "find out whether metrics can be fooled",
     "operations": "what was done to the sentences: profile, compare, label",
