@@ -68,6 +68,7 @@ def wanted(args: argparse.Namespace) -> bool:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print, and say what is missing; 130 when it was interrupted."""
+    refuse(args, "by", "sanity", "references_with", "references_without", "items_with", "items_without", "groups")
     found = evaluated(args)
     if args.save:
         from plainly.scorefile import save
@@ -77,7 +78,16 @@ def run(args: argparse.Namespace) -> int:
     return 0 if found.complete else 130
 
 
-def evaluated(args: argparse.Namespace) -> StreamEvaluation:
+def refuse(args: argparse.Namespace, *names: str) -> None:
+    """Options that need the whole corpus at once are refused, not ignored."""
+    given = [name for name in names if getattr(args, name, None)]
+    if getattr(args, "over", "items") != "items":
+        given.append("over")
+    if given:
+        raise BadInput(f"--{given[0].replace('_', '-')} needs the corpus as a whole: --engine memory, or leave it out.")
+
+
+def evaluated(args: argparse.Namespace, *, paired: bool = False) -> StreamEvaluation:
     """Everything that the arguments name, measured."""
     from plainly.stream import score_stream
     from plainly.stream.score import run_key
@@ -104,6 +114,7 @@ def evaluated(args: argparse.Namespace) -> StreamEvaluation:
                 on_error=args.on_error,
                 segments=segments,
                 set_aside=args.set_aside,
+                paired=paired,
                 state=state,
                 tell=tell,
             )

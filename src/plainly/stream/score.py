@@ -76,7 +76,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class StreamEvaluation:
-    """All metrics on all systems of a corpus, how much of it was measured, and which rows were not."""
+    """All metrics on all systems of a corpus, how much of it was measured, and which rows were not.
+
+    ``outcomes`` says on how many items one system scores higher, lower and the same as another, by metric and pair.
+    """
 
     name: str
     systems: Mapping[str, Mapping[str, Tally]]
@@ -88,6 +91,7 @@ class StreamEvaluation:
     references: tuple[int, int] | None
     seed: int | None
     keyed_by: str
+    outcomes: Mapping[tuple[str, str, str], tuple[int, int, int]] = field(default_factory=dict, repr=False)
     resumed: int = 0  # parts whose sums were found in the state of an earlier run
 
     def __getitem__(self, system: str) -> Mapping[str, Tally]:
@@ -127,6 +131,7 @@ class Measure:
     binned: bool
     on_error: OnError
     segments: str | None = None
+    paired: bool = False
 
     @property
     def needs(self) -> Needs:
@@ -144,11 +149,16 @@ class Measure:
             totals.put_aside(batch.bad)
             totals.count(batch.evalset)
             order = BinOrder.of(batch.keys) if self.binned else None
+            headlines: dict[str, dict[str, Floats]] = {spec: {} for spec in self.metrics}
             for system, rows in measure(batch.evalset, batch.outputs, self.metrics):
                 for spec, found in rows.items():
                     totals.add(system, spec, found, order)
+                    if self.paired:
+                        headlines[spec][system] = self.metrics[spec].score(found)[:, 0]
                 if writer is not None:
                     writer.add(part.file, batch, system, self.metrics, rows)
+            for spec, of_systems in headlines.items():
+                totals.face(spec, of_systems)
             totals.read += batch.read
             tell(batch.read)
         if writer is not None:
@@ -169,6 +179,7 @@ def score_stream(
     on_error: OnError = "stop",
     segments: str | Path | None = None,
     set_aside: str | Path | None = None,
+    paired: bool = False,
     state: Path | None = None,
     tell: Tell = silent,
 ) -> StreamEvaluation:
@@ -177,13 +188,14 @@ def score_stream(
     With ``state``, sums are kept in that file as they come, and a later call with the same corpus and metrics goes on
     from there. An interrupt (Ctrl-C) ends the measuring, and what was measured is returned: see ``complete``.
     ``segments`` is a folder for every item's scores as Parquet; ``set_aside`` a JSONL file for rows that are set aside.
+    ``paired`` also counts on how many items each system beats each other one.
     """
     if not 0 < level < 1:
         raise BadInput(f"The confidence level is between 0 and 1, for example 0.95; not {level}.")
     chosen = _checked(metrics, corpus)
     if segments is not None:
         Path(segments).mkdir(parents=True, exist_ok=True)
-    work = Measure(chosen, intervals, on_error, None if segments is None else str(Path(segments).resolve()))
+    work = Measure(chosen, intervals, on_error, None if segments is None else str(Path(segments).resolve()), paired)
     run = _Run(_key(corpus, work), state, Path(set_aside) if set_aside else None)
     resumed = len(run.done)
     tell(run.totals.read)
@@ -270,7 +282,7 @@ def run_key(corpus: Corpus, specs: Iterable[str | Metric]) -> str:
 
 
 def _key(corpus: Corpus, work: Measure) -> str:
-    return f"{run_key(corpus, work.metrics)}-{work.binned}-{work.on_error}-{work.segments}"
+    return f"{run_key(corpus, work.metrics)}-{work.binned}-{work.on_error}-{work.segments}-{work.paired}"
 
 
 def _checked(metrics: Sequence[str | Metric], corpus: Corpus) -> dict[str, Metric]:
@@ -327,6 +339,7 @@ def _evaluation(
         references=totals.references,
         seed=seed if intervals else None,
         keyed_by=corpus.keyed_by,
+        outcomes=totals.outcomes,
     )
 
 

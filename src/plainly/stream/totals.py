@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ SCHEMA = "plainly.stream/1"
 # Rows set aside that are kept by name; all are counted, and all are written where a file for them was named.
 NAMED = 1000
 _FINGERPRINTS = 1 << 64
+_SAME = 1e-9  # two scores closer than this are equal, as in plainly.compare
 
 
 @dataclass
@@ -49,6 +51,8 @@ class Totals:
     references: tuple[int, int] | None = None  # fewest and most of an item
     fingerprint: int = 0
     sums: dict[tuple[str, str], Sums] = field(default_factory=dict)
+    # (metric, system, other system) → on how many items the first scores higher, lower and the same
+    outcomes: dict[tuple[str, str, str], tuple[int, int, int]] = field(default_factory=dict)
 
     def count(self, evalset: EvalSet) -> None:
         """Take note of a batch's texts: how many, how many references, and a fingerprint that no order changes."""
@@ -71,6 +75,14 @@ class Totals:
             self.sums[key] = Sums(ExactSum.zero(width), Binned.zero(width) if order is not None else None)
         self.sums[key].add(rows, order)
 
+    def face(self, spec: str, segments: Mapping[str, Floats]) -> None:
+        """Count, for every two systems, which of them scores higher on each item; undefined items are in no count."""
+        for one, other in combinations(segments, 2):
+            difference = segments[one] - segments[other]
+            same = np.abs(difference) < _SAME
+            found = (int(((difference > 0) & ~same).sum()), int(((difference < 0) & ~same).sum()), int(same.sum()))
+            self._outcome((spec, one, other), found)
+
     def merge(self, other: Totals) -> None:
         """Add another part's totals to these."""
         self.items += other.items
@@ -88,6 +100,12 @@ class Totals:
             mine.exact += found.exact
             if mine.binned is not None and found.binned is not None:
                 mine.binned.rows += found.binned.rows
+        for pair, counts in other.outcomes.items():
+            self._outcome(pair, counts)
+
+    def _outcome(self, pair: tuple[str, str, str], counts: tuple[int, int, int]) -> None:
+        mine = self.outcomes.get(pair, (0, 0, 0))
+        self.outcomes[pair] = mine[0] + counts[0], mine[1] + counts[1], mine[2] + counts[2]
 
     def _widen(self, counts: tuple[int, int]) -> None:
         mine = self.references or counts
@@ -123,6 +141,7 @@ class State:
             "references": totals.references,
             "fingerprint": totals.fingerprint,
             "sums": sums,
+            "outcomes": [[*pair, *counts] for pair, counts in totals.outcomes.items()],
         }
         arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
         sink = io.BytesIO()
@@ -153,6 +172,7 @@ class State:
             references=tuple(about["references"]) if about["references"] else None,
             fingerprint=about["fingerprint"],
             sums=sums,
+            outcomes={tuple(each[:3]): tuple(each[3:]) for each in about["outcomes"]},
         )
         return cls(key, frozenset(about["done"]), totals, about["aside_bytes"])
 
