@@ -231,7 +231,7 @@ def evaluate(
 def measure(
     evalset: EvalSet, outputs: Mapping[str, Sequence[str]], metrics: Mapping[str, Metric]
 ) -> Iterator[tuple[str, dict[str, Floats]]]:
-    """The loop itself: system by system, the rows of every metric. Corpora too large to hold come through it in batches."""
+    """The loop itself: system by system, the rows of every metric. Corpora too large to hold come in batches."""
     for system, texts in outputs.items():
         yield system, {spec: metric.measure(evalset, texts) for spec, metric in metrics.items()}
 

@@ -35,7 +35,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     extras.add_arguments(parser)
     streaming.add_arguments(parser)
     keep = parser.add_argument_group("what to keep")
-    keep.add_argument("--segments", metavar="FILE", help="write every item's scores: .csv, .tsv, .jsonl or .parquet; a folder for large corpora")
+    keep.add_argument(
+        "--segments",
+        metavar="FILE",
+        help="write every item's scores: .csv, .tsv, .jsonl or .parquet; for large corpora, a folder",
+    )
     keep.add_argument("--save", metavar="FILE", help="keep the measured rows (.npz), for every later analysis")
     output.add_formats(parser)
     parser.add_argument("--signature", action="store_true", help="show how each number was made")

@@ -1,4 +1,4 @@
-"""``plainly score`` on what is too large to hold: a part at a time, on all cores or a cluster, with a bar and a way back."""
+"""What is too large to hold: measured a part at a time, on all cores or a cluster, with a bar and a way back."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=("auto", "memory", "local", "ray"),
         default="auto",
-        help="memory: read everything; local: a part at a time, on all cores; ray: on a Ray cluster; auto (the default): "
-        "local for folders and for more than 200 MB, else memory",
+        help="memory: read everything; local: a part at a time, on all cores; ray: on a Ray cluster; auto (the "
+        "default): local for folders and for more than 200 MB, else memory",
     )
     large.add_argument("--processes", type=int, metavar="N", help="how many workers; results are the same")
     large.add_argument("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
@@ -128,6 +128,36 @@ def evaluated(args: argparse.Namespace, *, paired: bool = False) -> StreamEvalua
             raise KeyboardInterrupt
         raise BadInput(f"{corpus.name} has no row that can be measured; {found.set_aside} were set aside.")
     return found
+
+
+def label(args: argparse.Namespace) -> None:
+    """``plainly operations label`` on a corpus in parts: a folder of JSONL files, one for each part."""
+    from plainly.stream.label import label_stream
+
+    if not args.output or Path(args.output).suffix:
+        raise BadInput("A corpus that is read in parts is labelled into a folder. Name one: -o FOLDER")
+    corpus = opened(args)
+    try:
+        with measuring(corpus.rows) as tell:
+            found = label_stream(
+                corpus,
+                args.output,
+                labeller=args.labeller,
+                engine=engine(_engine(args), processes=args.processes, address=args.address),
+                on_error=args.on_error,
+                restart=args.restart,
+                tell=tell,
+            )
+    finally:
+        corpus.close()
+    if args.format == "json":
+        output.print_json({"schema": "plainly.operations/1", "labeller": args.labeller, **found.payload()})
+    output.note(f"plainly: {found.pairs:,} pairs labelled into {args.output} ({found.parts} parts)")
+    if found.resumed:
+        output.note(f"plainly: {found.resumed} of {found.parts} parts were labelled before")
+    if found.bad:
+        shown = "; ".join(f"{bad.where}: {bad.reason}" for bad in found.bad[:3])
+        output.note(f"plainly: {sum(map(len, found.bad)):,} rows were set aside. {shown}")
 
 
 def opened(args: argparse.Namespace) -> Corpus:
@@ -311,4 +341,3 @@ def _states() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("plainly")) / "runs"
-

@@ -37,7 +37,7 @@ class Engine(Protocol):
     def run(
         self, work: Work[Task, Result], tasks: Sequence[Task], *, tell: Tell = ..., gpus: float = ...
     ) -> Iterator[tuple[int, Result]]:
-        """Every task's number and result, as they are done. ``gpus`` is how many (or what share of one) a worker needs."""
+        """Every task's number and result, as they are done. ``gpus`` is how many a worker needs, or what share."""
         ...
 
 

@@ -88,10 +88,11 @@ class _Pool:
                 elif kind == "error":
                     raise value
                 else:
-                    number, worker.task, worker.told = worker.task, None, 0
+                    finished, worker.task, worker.told = worker.task, None, 0
                     if waiting:  # before the result is looked at, so that the worker need not wait for that
                         self._give(worker, waiting.popleft(), tasks)
-                    yield number, value  # type: ignore[misc]
+                    if finished is not None:
+                        yield finished, value
 
     def close(self) -> None:
         for worker in self._workers:

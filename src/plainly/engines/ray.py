@@ -59,9 +59,7 @@ class RayEngine:
             raise BadInput(f"Cannot reach {where}: {str(error).splitlines()[0]}") from None
         return True
 
-    def _results(
-        self, ray: Any, work: Any, tasks: Sequence[Any], tell: Tell, gpus: float
-    ) -> Iterator[tuple[int, Any]]:
+    def _results(self, ray: Any, work: Any, tasks: Sequence[Any], tell: Tell, gpus: float) -> Iterator[tuple[int, Any]]:
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
         logging.getLogger("ray.data").setLevel(logging.ERROR)
@@ -74,14 +72,13 @@ class RayEngine:
         parts = ray.data.from_items(items, override_num_blocks=len(items))
         done = parts.map_batches(
             _Actor,
-            fn_constructor_args=(pickle.dumps(work),),
+            # By value where it must be: a metric of one's own may be defined in a script or notebook.
+            fn_constructor_args=(ray.cloudpickle.dumps(work),),
             batch_size=1,
             batch_format="numpy",
-            concurrency=(1, workers) if workers > 1 else 1,
+            concurrency=workers,
             num_cpus=1,
             num_gpus=gpus or None,
-            max_restarts=-1,
-            max_task_retries=-1,
         )
         for row in done.iter_rows():
             kind, value = pickle.loads(row["result"])

@@ -20,7 +20,7 @@ from plainly.stream.parts import JsonlPart, LinesPart, ParquetPart, Part, open_p
 
 # Batches of lines in a part: a second or two of work, so that little is lost when it is interrupted.
 _BATCHES = 4
-# Rows of a Parquet row group in a part. To read the second part of a group one must skip the first, so parts are larger.
+# Rows of a Parquet row group in a part. To read a group's second part one must skip the first, so parts are larger.
 _PARQUET_ROWS = 1 << 17
 _LOOKED_AT = 1000  # lines of JSONL in which the names of columns are found
 
@@ -81,8 +81,8 @@ def _from_tables(given: Sequence[str], columns: Columns | None, scratch: list[st
     kinds = {"parquet" if "://" in path else str(table_format(path)) for path in paths}
     if len(kinds) > 1 or not kinds <= set(_SUFFIXES):
         raise BadInput(
-            f"{', '.join(sorted(kinds))} cannot be read a part at a time. Give Parquet or JSONL files, all of one kind; "
-            "a smaller table is read as a whole with --engine memory."
+            f"{', '.join(sorted(kinds))} cannot be read a part at a time. Give Parquet or JSONL files, all of one "
+            "kind; a smaller table is read as a whole with --engine memory."
         )
     place = given[0].rstrip("/")
     name = place if len(given) == 1 else f"{place} and {len(given) - 1} more"
@@ -122,8 +122,8 @@ def _from_texts(
     for other in found[1:]:
         if other.lines != found[0].lines:
             raise BadInput(
-                f"{other.name} has {other.lines} lines but {found[0].name} has {found[0].lines}. Each line is one item: "
-                "check that both were made from the same items."
+                f"{other.name} has {other.lines} lines but {found[0].name} has {found[0].lines}. Each line is one "
+                "item: check that both were made from the same items."
             )
     rest = iter(found)
     of_source = next(rest) if source else None
@@ -185,7 +185,9 @@ def _bucket_files(uri: str) -> list[str]:
     names = [
         f"{scheme}://{each.path}"
         for each in found
-        if each.type == FileType.File and each.base_name.endswith(_SUFFIXES["parquet"]) and each.base_name[0] not in "._"
+        if each.type == FileType.File
+        and each.base_name.endswith(_SUFFIXES["parquet"])
+        and each.base_name[0] not in "._"
     ]
     if not names:
         raise BadInput(f"{uri} holds no Parquet files.")

@@ -77,8 +77,8 @@ def index_lines(path: str, *, name: str | None = None) -> LineIndex:
             while chunk := file.read(_CHUNK):
                 ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == 10)
                 # The batch that begins next begins after this many more line feeds.
-                for at in range(BATCH_ITEMS - 1 - lines % BATCH_ITEMS, len(ends), BATCH_ITEMS):
-                    begins.append(position + int(ends[at]) + 1)
+                chosen = ends[BATCH_ITEMS - 1 - lines % BATCH_ITEMS :: BATCH_ITEMS]
+                begins += (chosen + (position + 1)).tolist()
                 lines += len(ends)
                 position += len(chunk)
                 last = chunk[-1:]
@@ -93,7 +93,7 @@ def index_lines(path: str, *, name: str | None = None) -> LineIndex:
 
 
 def seekable(path: str, scratch: list[str]) -> str:
-    """A path whose bytes can be read anywhere: the path itself, or a temporary copy of standard input or of a packed file.
+    """A path whose bytes can be read anywhere: itself, or a temporary copy of standard input or of a packed file.
 
     The copy's path is added to ``scratch``, for the caller to remove.
     """

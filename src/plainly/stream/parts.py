@@ -102,7 +102,9 @@ class ParquetPart:
                 done += len(table)
         except (pyarrow.ArrowException, OSError, BadInput) as error:
             reason = str(error).splitlines()[0]
-            nothing = from_table(Table(dict.fromkeys(_columns(self.roles), []), self.path, []), self.roles, frozenset())
+            nothing = from_table(
+                Table({name: [] for name in _columns(self.roles)}, self.path, []), self.roles, frozenset()
+            )
             lost = Bad(self.path, self.first + done, self.first + self.count - 1, f"the rows cannot be read: {reason}")
             yield Batch(nothing.evalset, nothing.outputs, (), (), len(lost), [lost])
 

@@ -317,17 +317,18 @@ def _evaluation(
         )
     if intervals and totals.items > 1:
         unit = {"group": "groups", "source": "sources", "output": "outputs"}.get(corpus.keyed_by, "items")
-        for system, found in systems.items():
-            tables = [tally.bins for tally in found.values() if tally.bins is not None]
-            drawn = poisson_totals(tables, resamples=resamples, seed=seed)
-            for (spec, tally), bins, draws in zip(list(found.items()), tables, drawn, strict=True):
-                estimates = interval(bins, tally.metric.score, draws, level=level, method=method)
-                name = f"Poisson bootstrap-{method} over {unit}, {resamples} draws"
-                named = {
-                    output: dataclasses.replace(estimate, value=tally.corpus[output], n=totals.items, method=name)
-                    for output, estimate in zip(tally.metric.outputs, estimates, strict=True)
-                }
-                systems[system][spec] = dataclasses.replace(tally, intervals=named)
+        tallies = [tally for found in systems.values() for tally in found.values()]
+        tables = [tally.bins for tally in tallies if tally.bins is not None]
+        name = f"Poisson bootstrap-{method} over {unit}, {resamples} draws"
+        specs = [(system, spec) for system, found in systems.items() for spec in found]
+        drawn = poisson_totals(tables, resamples=resamples, seed=seed)
+        for (system, spec), tally, bins, draws in zip(specs, tallies, tables, drawn, strict=True):
+            estimates = interval(bins, tally.metric.score, draws, level=level, method=method)
+            named = {
+                output: dataclasses.replace(estimate, value=tally.corpus[output], n=totals.items, method=name)
+                for output, estimate in zip(tally.metric.outputs, estimates, strict=True)
+            }
+            systems[system][spec] = dataclasses.replace(tally, intervals=named)
     return StreamEvaluation(
         name=corpus.name,
         systems={system: systems[system] for system in corpus.systems if system in systems},

@@ -124,7 +124,7 @@ class State:
     def save(self, path: Path) -> None:
         totals = self.totals
         arrays: dict[str, Any] = {}
-        sums = []
+        sums: list[list[Any]] = []
         for (system, spec), found in totals.sums.items():
             if found.binned is not None:
                 arrays[f"bins{len(sums)}"] = found.binned.rows
