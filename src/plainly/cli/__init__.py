@@ -19,6 +19,7 @@ COMMANDS = {
     "metrics": "list the metrics, or explain one",
     "audit": "find out whether metrics can be fooled",
     "operations": "what was done to the sentences: profile, compare, label",
+    "grid": "evaluate systems × test sets × metrics × seeds",
     "reproduce": "compute the tables of a paper again",
     "data": "list, describe and fetch public test sets and outputs",
 }

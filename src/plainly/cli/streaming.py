@@ -263,10 +263,10 @@ def _footnotes(found: StreamEvaluation, args: argparse.Namespace) -> None:
 
 
 @contextmanager
-def measuring(total: int) -> Iterator[Tell]:
-    """Something to tell of rows measured: a bar with rate and time left for a person, a line now and then for a log."""
+def measuring(total: int, *, unit: str = "rows") -> Iterator[Tell]:
+    """Something to tell of work done: a bar with rate and time left for a person, a line now and then for a log."""
     if not sys.stderr.isatty():
-        yield _Log(total).tell
+        yield _Log(total, unit).tell
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -280,11 +280,11 @@ def measuring(total: int) -> Iterator[Tell]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("measuring", total=total, rate="")
-        log = _Log(total)
+        log = _Log(total, unit)
 
         def tell(amount: int) -> None:
             log.count(amount)
-            bar.update(task, advance=amount, rate=f"{log.rate:,.0f} rows/s")
+            bar.update(task, advance=amount, rate=f"{log.rate:,.0f} {unit}/s")
 
         yield tell
 
@@ -292,8 +292,8 @@ def measuring(total: int) -> Iterator[Tell]:
 class _Log:
     """Counts rows; as a log, says every half minute how many, how fast and how long it will take."""
 
-    def __init__(self, total: int, *, every: float = 30.0) -> None:
-        self._total, self._every = total, every
+    def __init__(self, total: int, unit: str, *, every: float = 30.0) -> None:
+        self._total, self._unit, self._every = total, unit, every
         self._start = self._said = time.monotonic()
         self._first: int | None = None  # what an earlier run had done is no work of this one
         self.done = 0
@@ -313,7 +313,7 @@ class _Log:
             self._said = time.monotonic()
             left = (self._total - self.done) / self.rate if self.rate else float("inf")
             output.note(
-                f"plainly: {self.done:,} of {self._total:,} rows, {self.rate:,.0f} a second, "
+                f"plainly: {self.done:,} of {self._total:,} {self._unit}, {self.rate:,.0f} a second, "
                 f"about {left / 60:.0f} minutes left"
             )
 
