@@ -247,7 +247,7 @@ def test_operations_are_labelled_part_by_part(tmp_path: Path, folder: Path, caps
     assert main(arguments) == 0
     assert "11 of 12 parts were labelled before" in capsys.readouterr().err
     assert (out / "part-000003.jsonl").exists()
-    assert main([*arguments[:4], "light", *arguments[5:]]) == 2
+    assert main([*arguments, "--on-error", "set-aside"]) == 2
     assert "another corpus or labeller" in capsys.readouterr().err
 
 

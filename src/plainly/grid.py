@@ -285,7 +285,7 @@ def _test_set(name: str, given: Mapping[str, Any], base: Path, where: str) -> Te
 def _cells(
     test_set: TestSet, system: str, given: Any, seeds: Sequence[int] | None, base: Path, where: str
 ) -> list[Cell]:
-    settings = {"outputs": given} if isinstance(given, str) else dict(given)
+    settings: dict[str, Any] = {"outputs": given} if isinstance(given, str) else dict(given)
     _known(settings, _SYSTEM_KEYS, f"{where}, system {system}")
     if "published" in settings:
         if test_set.set is None:

@@ -178,9 +178,9 @@ class State:
 
 
 def _fingerprint(evalset: EvalSet) -> int:
-    found = 0
     references = evalset.references or ((),) * len(evalset)
-    for source, row in zip(evalset.sources, references, strict=True):
-        text = "\x1f".join((source, *row)).encode("utf-8", "surrogatepass")
-        found += int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
-    return found % _FINGERPRINTS
+    digests = b"".join(
+        hashlib.blake2b("\x1f".join((source, *row)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for source, row in zip(evalset.sources, references, strict=True)
+    )
+    return int(np.frombuffer(digests, dtype="<u8").sum(dtype=np.uint64)) % _FINGERPRINTS
