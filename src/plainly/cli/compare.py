@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from plainly.compare import TESTS, Comparisons, compare, corrected_together
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.evaluate import Evaluation, SystemScores, evaluate
+from plainly.inputs.files import stem
+from plainly.inputs.tables import table_format
 from plainly.tables import Grid
 
 HELP = """Say which differences between systems are real.
@@ -127,16 +130,29 @@ def _evaluated(args: argparse.Namespace) -> tuple[Evaluation, EvalSet, Mapping[s
         if args.metrics:
             raise BadInput("Saved scores hold the metrics they hold; leave -m out.")
         return evaluation, evalset, {}
-    if args.baseline is not None and args.systems and args.baseline not in args.systems and args.systems != ["all"]:
-        named = [system.partition("=")[0] for system in args.systems]
-        if args.baseline not in named and not any(args.baseline in system for system in args.systems):
-            args.systems = [args.baseline, *args.systems]
+    added = _add_baseline(args)
     given = inputs.read(args)
+    if added:
+        args.baseline = next(iter(given.outputs))
+    elif args.baseline is not None and args.baseline not in given.outputs and stem(args.baseline) in given.outputs:
+        args.baseline = stem(args.baseline)
     specs = inputs.chosen_metrics(args, given.evalset)
     evaluation = evaluate(
         given.evalset, given.outputs, specs, level=args.level, resamples=args.resamples, seed=args.seed
     )
     return evaluation, given.evalset, given.outputs
+
+
+def _add_baseline(args: argparse.Namespace) -> bool:
+    """Put a baseline that is no system yet (another published system, another file) before the systems."""
+    if args.baseline is None or not args.systems or "all" in args.systems or any(map(table_format, args.systems)):
+        return False
+    if args.baseline in {name for system in args.systems for name in (system, system.partition("=")[0], stem(system))}:
+        return False
+    if args.test_set is None and not Path(args.baseline).exists():
+        return False
+    args.systems = [args.baseline, *args.systems]
+    return True
 
 
 def _divided(

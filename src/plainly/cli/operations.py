@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 
 from plainly.cli import operations_measure as measuring
@@ -47,6 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     label = actions.add_parser("label", help="label the operations between sources and outputs")
     _add_texts(label)
+    label.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes, for many pairs (all cores)")
     label.add_argument(
         "-o", "--output", metavar="FILE", help="write them here: .jsonl, .aln, .ann or .tsv (default: stdout)"
     )
@@ -94,6 +96,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     train.add_argument("set", nargs="?", default="assetann/annotations", metavar="SET", help=_SET)
     train.add_argument("-o", "--output", metavar="FILE", help="train on everything and write the weights here (.npz)")
     train.add_argument("--folds", type=int, default=5, help="folds of the cross-validation, by source (5)")
+    train.add_argument(
+        "--gold", default="assetann/gold", metavar="SET", help="some of the same pairs, to measure on as well"
+    )
     train.add_argument("--spacy", metavar="MODEL", help="with a parser: the name or path of a spaCy model")
     train.add_argument("--save", metavar="FILE", help="write the cross-validated labels here (.jsonl)")
 

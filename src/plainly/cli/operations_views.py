@@ -166,7 +166,11 @@ def label(args: argparse.Namespace) -> None:
         pair
         for system, texts in given.outputs.items()
         for pair in chosen.label(
-            given.evalset.sources, texts, ids=given.evalset.ids, part=system if len(given.outputs) > 1 else ""
+            given.evalset.sources,
+            texts,
+            ids=given.evalset.ids,
+            part=system if len(given.outputs) > 1 else "",
+            workers=args.workers,
         )
     ]
     if args.output:

@@ -221,7 +221,8 @@ class _Gap:
         total = _total(flags)
         upper = np.take_along_axis(total, np.maximum(self._right, 0), axis=1)
         lower = np.take_along_axis(total, np.clip(self._left + 1, 0, flags.shape[1]), axis=1)
-        return np.maximum(upper - lower, 0).astype(np.int64)
+        found: Ints = np.maximum(upper - lower, 0)
+        return found
 
 
 def _moved_facts(view: View, state: Ints) -> Ints:

@@ -46,10 +46,12 @@ def split_chunk(chunk: str) -> tuple[str, ...]:
         return (chunk,)
     lead, word, trail = _EDGES.fullmatch(chunk).groups()  # type: ignore[union-attr]
     after = list(trail) if trail != "..." else ["..."]
-    if word.endswith(".") and len(word) > 1 and not _ABBREVIATION.fullmatch(word[:-1]):
-        word, after = word[:-1], [".", *after]
-        stripped = word.rstrip('"”’),;:]')
-        word, after = stripped, [*word[len(stripped) :], *after]
+    bare = word.rstrip(".")
+    dots = len(word) - len(bare)
+    if bare and (dots > 1 or (dots == 1 and not _ABBREVIATION.fullmatch(bare))):
+        after = [*(["..."] if dots > 2 else ["."] * dots), *after]
+        word = bare.rstrip('"”’),;:]')
+        after = [*bare[len(word) :], *after]
     for mark in ("'s", "’s"):
         if word.endswith(mark) and len(word) > 2:
             word, after = word[:-2], [mark, *after]
