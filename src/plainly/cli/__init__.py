@@ -22,6 +22,7 @@ COMMANDS = {
     "operations": "what was done to the sentences: profile, compare, label",
     "meta": "does a metric agree with people, and people with each other",
     "plan": "how many sentences and raters a human evaluation needs",
+    "grid": "evaluate systems × test sets × metrics × seeds",
     "reproduce": "compute the tables of a paper again",
     "data": "list, describe and fetch public test sets and outputs",
     "studio": "run the human evaluation in a web application",
