@@ -169,6 +169,22 @@ def test_lower_is_better_is_turned_round_in_tests_but_not_in_tables() -> None:
     assert found.metric_metric["up", "down"] == pytest.approx(-1)
 
 
+def test_copies_of_an_item_are_no_new_evidence() -> None:
+    # Twelve systems that wrote the same for each of ten items: the textbook's p sees 120 units, the draws see ten.
+    rng = np.random.default_rng(5)
+    axes = (tuple(f"s{i}" for i in range(12)), tuple(map(str, range(10))), ("m",))
+    human = np.broadcast_to(rng.normal(size=(1, 10, 1)), (12, 10, 1)).copy()
+    judgements = Judgements("copies", *axes[:2], {"simplicity": Ratings("simplicity", *axes, human)})
+    units = judgements["simplicity"].units()
+    values = judgements.human("simplicity", units)
+    scores = scores_of(judgements, {"m": 0.3 * values + np.tile(rng.normal(size=10), 12)})
+    row = meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], levels=["item"]).row("m")
+    assert row.p_value < 1e-6
+    assert row.p > 0.01
+    alone = scipy.stats.pearsonr(values[:10], scores["m"].segments[:10]).pvalue
+    assert 0.2 * alone < row.p < 5 * alone
+
+
 def test_slices_by_type_and_by_simplicity() -> None:
     judgements = simulated(np.random.default_rng(1))
     units = judgements["simplicity"].units()
@@ -355,7 +371,8 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     found = {(r["metric"], r["level"], r["slice"], r["statistic"]): r for r in payload["correlations"]}
     assert found["fkgl", "item", "all", "pearson"]["n"] == 36
     assert found["fkgl", "item", "type=tA", "kendall"]["n"] == 12
-    assert {c["test"].partition(",")[0] for c in payload["comparisons"]} == {"williams", "permute-both"}
+    tests = {(c["level"], c["test"].partition(",")[0]) for c in payload["comparisons"]}
+    assert tests == {(level, test) for level in ("item", "system") for test in ("williams", "permute-both")}
     assert main(["meta", path, "-m", "fkgl", "--latex", "--resamples", "20", "--no-tests"]) == 0
     assert r"\begin{tabular}" in capsys.readouterr().out
     assert main(["meta", path, "--resamples", "20"]) == 0
@@ -416,6 +433,10 @@ def test_plan_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "With 60 ratings, use" in capsys.readouterr().out
     assert main([*arguments, "--csv"]) == 0
     assert capsys.readouterr().out.startswith("resampled,sentences,raters,tau")
+    svg = tmp_path / "curves.svg"
+    assert main([*arguments, "--plot", str(svg)]) == 0
+    assert svg.read_text(encoding="utf-8").startswith("<svg")
+    capsys.readouterr()
     assert main(["plan", path, "--raters", "none"]) == 2
     assert "whole numbers" in capsys.readouterr().err
     assert main(["plan", path, "--sentences", "0"]) == 2

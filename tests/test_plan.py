@@ -116,6 +116,9 @@ def test_the_answer_is_a_sentence() -> None:
     assert all(line.endswith(".") for line in found.advice)
     again = plan.make_plan(simulated(np.random.default_rng(3)), total=200, draws=200)
     assert found.by_budget == again.by_budget
+    for curve in found.curves.values():
+        assert [value for _, value in curve] == sorted(value for _, value in curve)
+    assert dict(found.curves[2])[50] > dict(found.curves[1])[50]
 
 
 def test_faults_are_named() -> None:
@@ -135,7 +138,7 @@ def test_faults_are_named() -> None:
 
 @pytest.mark.mirror
 def test_simplicity_da_gives_the_known_figures(mirror: Path) -> None:
-    # RECIPES.md: Welch's test, since no sentence has all six systems.
+    # Figures found before for these ratings; Welch's test, since no sentence has all six systems.
     judgements = load("simplicity-da")
     reference = plan.pattern(judgements["simplicity"].of_systems(sorted(judgements.systems)))
     assert reference.test == "welch"

@@ -34,6 +34,7 @@ METRICS: dict[str, str] = {
     "splits": "plainly.metrics.form:Splits",
     "length": "plainly.metrics.form:Length",
     "lexical": "plainly.metrics.lexical:Lexical",
+    "command": "plainly.metrics.command:Command",
 }
 ENTRY_POINT_GROUP = "plainly.metrics"
 

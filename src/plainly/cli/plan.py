@@ -37,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--alpha", type=float, default=0.01, help="significance level (0.01)")
     how.add_argument("--draws", type=int, default=1000, metavar="N", help="studies drawn for each size (1000)")
     how.add_argument("--seed", type=int, default=12345, help="seed of the draws (12345)")
+    how.add_argument("--plot", metavar="FILE", help="draw the curves: .html, .svg, .png, .pdf")
     output.add_formats(parser)
 
 
@@ -57,6 +58,12 @@ def run(args: argparse.Namespace) -> int:
         draws=args.draws,
         seed=args.seed,
     )
+    if args.plot:
+        from plainly.meta.plot import save
+        from plainly.plan.plot import plan_plot
+
+        save(plan_plot(found), args.plot)
+        output.note(f"Curves are in {args.plot}")
     if args.format == "json":
         output.print_json(payload(found, judgements.name, args.seed))
         return 0
@@ -103,6 +110,11 @@ def payload(found: Plan, name: str, seed: int) -> dict[str, Any]:
             "power": 0.8,
             "sentences_needed_by_raters": found.needed,
             "smallest_difference_by_sentences": found.smallest,
+            "curves": [
+                {"raters": count, "sentences": size, "power": value}
+                for count, curve in found.curves.items()
+                for size, value in curve
+            ],
         },
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from plainly.cli import output
@@ -25,6 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", action="append", metavar="N", help="only this table; may be repeated")
     parser.add_argument("--outputs", type=Path, metavar="DIR", help="licensed system outputs, where a paper needs them")
     parser.add_argument("--seed", type=int, default=12345, help="seed of whatever is drawn (12345)")
+    parser.add_argument("--figures", type=Path, metavar="DIR", help="draw the figures there, where a paper has any")
+    parser.add_argument("--trials", type=int, default=100, metavar="N", help="repetitions, where a paper has any (100)")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="how many to use")
     parser.add_argument("--summary", action="store_true", help="verdicts by table, without the cells")
     output.add_formats(parser)
 
@@ -33,15 +37,19 @@ def run(args: argparse.Namespace) -> int:
     if args.list or args.name is None:
         _list(args)
         return 0
-    from plainly.cli.progress import fetching
+    from plainly.cli.progress import fetching, working
 
     module = recipe(args.name)
-    with fetching() as progress:
+    with fetching() as progress, working("trials") as tell:
         options = Options(
             tables=frozenset(args.table) if args.table else None,
             outputs=args.outputs,
             seed=args.seed,
+            trials=args.trials,
+            processes=args.processes,
+            figures=args.figures,
             progress=progress,
+            working=tell,
         )
         cells = module.run(options)
     if not cells:

@@ -26,7 +26,7 @@ def metric_plot(judgements: Judgements, scores: MetricScores, dimension: str) ->
         _panel(metric.segments, human, metric.name, f"mean {dimension}", scores.units)
         for metric in scores.metrics.values()
     ]
-    return _altair().concat(*panels, columns=3).configure_view(stroke=None)
+    return altair_module().concat(*panels, columns=3).configure_view(stroke=None)
 
 
 def dimension_plot(judgements: Judgements, pairs: Sequence[tuple[str, str]]) -> Any:
@@ -35,7 +35,7 @@ def dimension_plot(judgements: Judgements, pairs: Sequence[tuple[str, str]]) -> 
     for x, y in pairs:
         units = common_units(judgements, (x, y))
         panels.append(_panel(judgements.human(x, units), judgements.human(y, units), x, y, units))
-    return _altair().concat(*panels, columns=3).configure_view(stroke=None)
+    return altair_module().concat(*panels, columns=3).configure_view(stroke=None)
 
 
 def save(chart: Any, path: str) -> None:
@@ -52,7 +52,7 @@ def save(chart: Any, path: str) -> None:
 
 
 def _panel(x: Floats, y: Floats, x_name: str, y_name: str, units: Units) -> Any:
-    alt = _altair()
+    alt = altair_module()
     shown = [
         {"x": float(a), "y": float(b), "system": system, "item": item}
         for a, b, system, item in zip(x, y, units.system_names, units.item_names, strict=True)
@@ -71,7 +71,8 @@ def _panel(x: Floats, y: Floats, x_name: str, y_name: str, units: Units) -> Any:
     return points + line if not np.isnan(r) else points
 
 
-def _altair() -> Any:
+def altair_module() -> Any:
+    """altair, or an error that says how to install it."""
     try:
         import altair
     except ImportError:

@@ -16,6 +16,10 @@ __all__ = ["RECIPES", "Cell", "Options", "recipe"]
 
 # Name → (module, what it reproduces).
 RECIPES: dict[str, tuple[str, str]] = {
+    "fkgl-gaming": (
+        "plainly.reproduce.fkgl_gaming",
+        "Flesch-Kincaid is not a text simplification evaluation metric (Tanprasert & Kauchak 2021)",
+    ),
     "assetann": (
         "plainly.reproduce.assetann",
         "Linguistic corpus annotation for automatic text simplification evaluation (Cardon et al. 2022)",

@@ -19,12 +19,16 @@ _PUBLISHED = Path(__file__).parent / "published"
 
 @dataclass(frozen=True)
 class Options:
-    """What a recipe may be told: which tables, where licensed outputs lie, how to draw, whom to tell of downloads."""
+    """What a recipe may be told: which tables, where licensed outputs lie, how to draw, whom to tell of progress."""
 
     tables: frozenset[str] | None = None
     outputs: Path | None = None
     seed: int = 12345
+    trials: int = 100
+    processes: int = 1
+    figures: Path | None = None
     progress: Progress | None = None
+    working: Callable[[int, int], None] | None = None
 
     def wants(self, table: str) -> bool:
         return self.tables is None or table in self.tables
@@ -152,7 +156,7 @@ def grid(cells: Sequence[Cell], table: str) -> Grid:
         header,
         rows,
         caption=f"Table {table}: {len(chosen)} cells, {summary}",
-        notes=(chosen[0].recipe,),
+        notes=tuple(dict.fromkeys(cell.recipe for cell in chosen)),
         text_columns=frozenset({0, 1, len(header) - 2, len(header) - 1}),
     )
 
