@@ -129,8 +129,8 @@ def _create(args: argparse.Namespace) -> int:
             store.close()
     except BaseException:
         # Half a project would be in the way of the next attempt.
-        for path in made:
-            path.unlink(missing_ok=True)
+        for leftover in made:
+            leftover.unlink(missing_ok=True)
         raise
     path = f"/join/{token}"
     if args.json:
