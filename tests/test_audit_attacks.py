@@ -101,6 +101,10 @@ def test_strange_outputs_do_not_break_it(attack: Attack, text: str) -> None:
         ("negate", "The cat is black.", {"The cat is not black."}),
         ("negate", "The cat is not black.", {"The cat is black."}),
         ("negate", "It did n't rain .", {"It did rain ."}),
+        ("negate", "It didn't rain.", {"It did rain."}),
+        ("negate", "Can't he swim?", {"Can he swim?"}),
+        ("negate", "He cannot swim.", {"He can swim."}),
+        ("negate", "They wo n't come .", {"They will come ."}),
         ("negate", "The cat sat.", {"It is not true that the cat sat."}),
         ("negate", "猫很黑。", {"猫很黑。"}),
         ("drop-split", "He ran. She hid.", {"He ran."}),
@@ -125,7 +129,9 @@ def test_a_clause_is_added_before_the_end() -> None:
     assert text.startswith("The cat sat, ")
     assert text.endswith(".")
     assert _one("hallucinate", 'He said "yes."').endswith('."')
-    assert _one("hallucinate", "he ran .").endswith(" .")
+    tokenised = _one("hallucinate", "he ran .")
+    assert tokenised.startswith("he ran , ")
+    assert tokenised.endswith(" .")
 
 
 def test_a_rare_word_comes_between_two_words() -> None:

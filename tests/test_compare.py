@@ -99,6 +99,27 @@ def test_the_same_seed_gives_the_same_numbers_on_every_run_and_any_number_of_thr
     assert one == two
 
 
+def test_the_baseline_may_be_named_apart(tmp_path: Path, capsys):
+    sources = [f"the big cat {k} sat on the mat" for k in range(20)]
+    for name, texts in {
+        "src": sources,
+        "ref": [s.replace("big ", "") for s in sources],
+        "base.txt": sources,
+        "mine.txt": [s.replace("big ", "") for s in sources],
+    }.items():
+        (tmp_path / name).write_text("\n".join(texts) + "\n", encoding="utf-8")
+    files = ["--source", str(tmp_path / "src"), "--references", str(tmp_path / "ref"), "-m", "sari"]
+    apart = _run(capsys, str(tmp_path / "mine.txt"), *files, "--baseline", str(tmp_path / "base.txt"))
+    among = _run(capsys, str(tmp_path / "base.txt"), str(tmp_path / "mine.txt"), *files, "--baseline", "base")
+    assert apart["comparisons"] == among["comparisons"]
+    path = str(tmp_path / "base.txt")
+    assert (
+        _run(capsys, path, str(tmp_path / "mine.txt"), *files, "--baseline", path)["comparisons"]
+        == among["comparisons"]
+    )
+    assert {(each["system"], each["baseline"]) for each in apart["comparisons"]} == {("mine", "base")}
+
+
 def test_another_seed_gives_other_draws(capsys):
     one = _run(capsys, "--demo", "-m", "bleu", "lexical", "split", "--seed", "1")
     two = _run(capsys, "--demo", "-m", "bleu", "lexical", "split", "--seed", "2")

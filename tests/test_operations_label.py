@@ -108,6 +108,10 @@ def test_batches_equal_singles_and_odd_texts_are_labelled(name: str) -> None:
     assert not [finding for finding in findings(together) if finding.what != "err with others"]
 
 
+def _bare(pair: Pair) -> list[tuple[tuple[int, ...], tuple[int, ...], str]]:
+    return [(group.source, group.output, group.label) for group in pair.groups]
+
+
 def test_groups_of_both_sides_find_their_partners() -> None:
     groups = build_groups(
         (["synonym", "none", "synonym", "delmod"], ["synonym", "none", "synonym", "split"]),
@@ -138,7 +142,7 @@ def test_rules_against_people(mirror: Path) -> None:
 
 
 def test_the_trained_labeller_knows_what_it_was_trained_on(mirror: Path) -> None:
-    """Not a measure of quality (these sources were trained on); it must fit them well if weights and code belong together."""
+    """No measure of quality, since these sources were trained on: weights and code must belong together."""
     gold = formats.load("assetann/gold")
     trained = table(gold, {"light": labelled_again(gold, labeller("light"))})
     rules = table(gold, {"rules": labelled_again(gold, labeller("rules"))})

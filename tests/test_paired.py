@@ -191,8 +191,9 @@ def test_the_smallest_detectable_difference_is_detected_in_four_of_five():
     pilot = _pilot(rng)
     detectable = pilot.deviation / np.sqrt(n) * (1.959964 + 0.841621)
     assert paired.Spread(pilot.deviation, n).detectable() == pytest.approx(detectable, rel=1e-5)
-    found = [_simulate(rng, n, detectable)["ar"] <= 0.05 for _ in range(600)]
-    assert np.mean(found) == pytest.approx(0.8, abs=3 * np.sqrt(0.16 / 600))
+    found = [_simulate(rng, n, detectable, draws=800)["ar"] <= 0.05 for _ in range(600)]
+    # A little less than 80 %, since swapping outputs that differ also spreads the null distribution.
+    assert np.mean(found) == pytest.approx(0.78, abs=3 * np.sqrt(0.16 / 600))
 
 
 def _pilot(rng: np.random.Generator) -> paired.Spread:

@@ -116,6 +116,9 @@ def test_the_answer_is_a_sentence() -> None:
     assert all(line.endswith(".") for line in found.advice)
     again = plan.make_plan(simulated(np.random.default_rng(3)), total=200, draws=200)
     assert found.by_budget == again.by_budget
+    for curve in found.curves.values():
+        assert [value for _, value in curve] == sorted(value for _, value in curve)
+    assert dict(found.curves[2])[50] > dict(found.curves[1])[50]
 
 
 def test_faults_are_named() -> None:

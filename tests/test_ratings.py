@@ -117,6 +117,23 @@ def test_columns_may_be_named_and_one_system_needs_no_column(tmp_path: Path) -> 
     assert found["simplicity"].means.tolist() == [[3.5, 5]]
 
 
+def test_texts_and_references_come_along(tmp_path: Path) -> None:
+    text = "system,item,rater,rating,source,output,reference_1,reference_2\n" + "".join(
+        f"{system},{item},x,3,source {item},output {system}{item},first {item},{'second' if item == 1 else ''}\n"
+        for system in "AB"
+        for item in (1, 2)
+    )
+    found = read_ratings(write(tmp_path / "r.csv", text))
+    assert found.dimensions == ("rating",)
+    assert found.sources == {"1": "source 1", "2": "source 2"}
+    assert found.outputs["B", "2"] == "output B2"
+    assert found.references == {"given": {"1": ("first 1", "second"), "2": ("first 2",)}}
+    line = {"item": 1, "rating": 2, "output": "", "references": ["a", "b"]}
+    again = read_ratings(write(tmp_path / "r.jsonl", json.dumps(line) + "\n"))
+    assert again.references == {"given": {"1": ("a", "b")}}
+    assert again.outputs == {("outputs", "1"): ""}
+
+
 @pytest.mark.parametrize(
     ("text", "columns", "scale", "says"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -113,11 +115,21 @@ def test_fields_that_cannot_divide(setting):
 def test_labels_from_elsewhere_may_overlap(setting, monkeypatch):
     """The hook for operation labels: an item may have none, one or several."""
     evalset, outputs = setting
-    monkeypatch.setitem(subsets.LABELLERS, "operation", "test_subsets:label_by_length")
+    monkeypatch.setitem(subsets.LABELLERS, "operation", label_by_length)
     parts = {part.label: part for part in subsets.divide(evalset, outputs, "operation")}
     assert set(parts) == {"long", "even"}
     assert (parts["long"].masks["A"] & parts["even"].masks["A"]).any()
-    monkeypatch.setitem(subsets.LABELLERS, "operation", "plainly.no_such_module:labels")
+
+
+def test_operation_labels_come_from_the_labeller_where_there_is_one(setting, monkeypatch):
+    evalset, outputs = setting
+    pairs = [SimpleNamespace(labels={"split"} if k % 2 else set()) for k in range(N)]
+    rules = SimpleNamespace(label=lambda sources, texts: pairs)
+    monkeypatch.setitem(sys.modules, "plainly.operations.label", SimpleNamespace(labeller=lambda name: rules))
+    (split,) = subsets.divide(evalset, outputs, "operation")
+    assert split.label == "split"
+    assert split.fewest == N // 2
+    monkeypatch.setitem(sys.modules, "plainly.operations.label", None)
     with pytest.raises(BadInput, match="column"):
         subsets.divide(evalset, outputs, "operation")
 
@@ -138,7 +150,7 @@ def test_by_on_the_command_line(capsys):
     assert "small-subset" in {warning["code"] for warning in found["warnings"]}
     assert main(["score", "--demo", "--by", "length", "--csv"]) == 0
     assert "length: source words" in capsys.readouterr().out
-    assert main(["compare", "--demo", "--by", "length", "--json"]) == 0
+    assert main(["compare", "--demo", "-m", "sari,fkgl", "editor", "lexical", "--by", "length", "--json"]) == 0
     divided = json.loads(capsys.readouterr().out)["subsets"]
     family = [each for part in divided for each in part["comparisons"] if each["test"] == "approximate-randomisation"]
     smallest = min(family, key=lambda each: each["p_value"])

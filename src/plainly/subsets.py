@@ -179,8 +179,22 @@ _OF_OUTPUTS: dict[str, tuple[Callable[[EvalSet, Sequence[str]], Bools], str, str
     "split": (_split, "split", "not split"),
     "copy": (_copy, "copied", "changed"),
 }
-# Field → "module:function" of (sources, outputs) → the labels of each item, none, one or several.
-LABELLERS: dict[str, str] = {"operation": "plainly.operations.label:labels_of"}
+
+
+def _operations(sources: Sequence[str], outputs: Sequence[str]) -> list[Collection[str]]:
+    """What was done to each sentence, by rules; imported when asked for, since few scores ask."""
+    try:
+        module = importlib.import_module("plainly.operations.label")
+    except ImportError:
+        raise BadInput(
+            "There are no operation labels: this installation cannot label outputs. Put them in a column named "
+            "'operation' of a table and divide by that."
+        ) from None
+    return [pair.labels for pair in module.labeller("rules").label(list(sources), list(outputs))]
+
+
+# Fields whose labels an item may have none, one or several of: (sources, outputs) → the labels of each item.
+LABELLERS: dict[str, Callable[[Sequence[str], Sequence[str]], Sequence[Collection[str]]]] = {"operation": _operations}
 FIELDS = (*_OF_ITEMS, *_OF_OUTPUTS, *LABELLERS)
 
 
@@ -202,17 +216,7 @@ def _any(masks: Mapping[str, Bools]) -> dict[str, Bools]:
 
 
 def _labelled(by: str, evalset: EvalSet, outputs: Outputs, *, together: bool) -> list[Subset]:
-    module, _, name = LABELLERS[by].partition(":")
-    try:
-        labeller: Callable[[Sequence[str], Sequence[str]], Sequence[Collection[str]]] = getattr(
-            importlib.import_module(module), name
-        )
-    except (ImportError, AttributeError):
-        raise BadInput(
-            f"There are no {by} labels: this installation cannot label outputs. Put them in a column of a table named "
-            f"{by!r} and divide by that."
-        ) from None
-    labels = {system: labeller(evalset.sources, texts) for system, texts in outputs.items()}
+    labels = {system: LABELLERS[by](evalset.sources, texts) for system, texts in outputs.items()}
     known = sorted({label for of_system in labels.values() for of_item in of_system for label in of_item})
     made = []
     for label in known:

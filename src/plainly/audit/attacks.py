@@ -26,7 +26,7 @@ _CLOSING = re.compile(r"\s*[.!?…。！？]*[\"'”’)\]]*\s*$")
 _AUXILIARY = re.compile(
     r"\b(is|are|was|were|am|can|could|will|would|shall|should|may|might|must|has|have|had|does|did)\b", re.IGNORECASE
 )
-_NOT = re.compile(r"\s+(?:not|n['’]t)\b|n['’]t\b", re.IGNORECASE)
+_NOT = re.compile(r"\b(ca|wo)\s?n['’]t\b|\b(can)not\b|\s+not\b|\s?n['’]t\b", re.IGNORECASE)
 _LATIN = re.compile(r"[A-Za-z]")
 
 
@@ -100,7 +100,7 @@ def swap_numbers(item: Item, rng: Rng) -> str:
 def negate(item: Item, rng: Rng) -> str:
     text = item.output
     if _NOT.search(text):
-        return _NOT.sub("", text, count=1)
+        return _NOT.sub(_affirmed, text, count=1)
     if auxiliary := _AUXILIARY.search(text):
         return f"{text[: auxiliary.end()]} not{text[auxiliary.end() :]}"
     if not _LATIN.search(text):
@@ -108,6 +108,11 @@ def negate(item: Item, rng: Rng) -> str:
     # Without an auxiliary to put it after, "not" goes before the whole statement.
     head, rest = text[: len(text) - len(text.lstrip())], text.lstrip()
     return f"{head}It is not true that {rest[0].lower() if _is_plain_opening(rest) else rest[0]}{rest[1:]}"
+
+
+def _affirmed(negated: re.Match[str]) -> str:
+    verb = negated[1] or negated[2] or ""
+    return like("will" if verb.lower() == "wo" else "can", verb) if verb else ""
 
 
 def _is_plain_opening(text: str) -> bool:
@@ -171,7 +176,8 @@ def hallucinate(item: Item, rng: Rng) -> str:
     clauses = lists().clauses
     closing = _CLOSING.search(text)
     end = closing.start() if closing else len(text)
-    return f"{text[:end]}, {clauses[int(rng.integers(len(clauses)))]}{text[end:]}" if end else text
+    comma = " , " if text[end:].strip() and text[end].isspace() else ", "  # as the text has its punctuation
+    return f"{text[:end]}{comma}{clauses[int(rng.integers(len(clauses)))]}{text[end:]}" if end else text
 
 
 @attack(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from plainly.cli.output import note
-from plainly.doctor import Finding
+
+if TYPE_CHECKING:
+    from plainly.doctor import Finding
 
 
 def print_warnings(found: Sequence[Finding]) -> None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from plainly import doctor, subsets, tables
 from plainly.claims import claims, p_text
-from plainly.cli import advice, inputs, output
+from plainly.cli import advice, inputs, output, streaming
 from plainly.cli.score import systems_payload
 from plainly.compare import TESTS, Comparisons, compare, corrected_together
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.evaluate import Evaluation, SystemScores, evaluate
+from plainly.inputs.files import stem
+from plainly.inputs.tables import table_format
 from plainly.tables import Grid
 
 HELP = """Say which differences between systems are real.
@@ -54,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="items",
         help="what the bootstrap draws: other items (default), other references for the same items, or both",
     )
+    streaming.add_arguments(parser)
     output.add_formats(parser)
     parser.add_argument(
         "--no-advice", action="store_true", help="leave out warnings and what a metric cannot be used for"
@@ -61,6 +65,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if streaming.wanted(args):
+        return _streamed(args)
     evaluation, evalset, outputs = _evaluated(args)
     if args.baseline is not None and args.baseline not in evaluation.systems:
         raise BadInput(f"The baseline {args.baseline!r} is not among the systems: {', '.join(evaluation)}.")
@@ -93,6 +99,28 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _streamed(args: argparse.Namespace) -> int:
+    """A corpus that is never held: the tests draw and swap bins of items, which were added up as they were measured."""
+    from plainly.stream.compare import compare_stream
+
+    streaming.refuse(args, "by", "groups")
+    found = streaming.evaluated(args, paired=True)
+    compared = compare_stream(
+        found,
+        baseline=args.baseline,
+        tests=tuple(dict.fromkeys(_SHORT.get(test, test) for test in args.test or TESTS)),
+        level=args.level,
+        resamples=args.resamples,
+        trials=args.trials,
+        seed=args.seed,
+    )
+    parts = {"": compared}
+    _print(parts, EvalSet.of(items=found.items, name=found.name), _too_few_draws(parts), args)
+    for line in streaming.incomplete(found):
+        output.note(f"plainly: {line}")
+    return 0 if found.complete else 130
+
+
 def _evaluated(args: argparse.Namespace) -> tuple[Evaluation, EvalSet, Mapping[str, Sequence[str]]]:
     """What to compare: measured now, or saved before (then there are no texts)."""
     if len(args.systems) == 1 and args.systems[0].endswith(".npz"):
@@ -102,16 +130,29 @@ def _evaluated(args: argparse.Namespace) -> tuple[Evaluation, EvalSet, Mapping[s
         if args.metrics:
             raise BadInput("Saved scores hold the metrics they hold; leave -m out.")
         return evaluation, evalset, {}
-    if args.baseline is not None and args.systems and args.baseline not in args.systems and args.systems != ["all"]:
-        named = [system.partition("=")[0] for system in args.systems]
-        if args.baseline not in named and not any(args.baseline in system for system in args.systems):
-            args.systems = [args.baseline, *args.systems]
+    added = _add_baseline(args)
     given = inputs.read(args)
+    if added:
+        args.baseline = next(iter(given.outputs))
+    elif args.baseline is not None and args.baseline not in given.outputs and stem(args.baseline) in given.outputs:
+        args.baseline = stem(args.baseline)
     specs = inputs.chosen_metrics(args, given.evalset)
     evaluation = evaluate(
         given.evalset, given.outputs, specs, level=args.level, resamples=args.resamples, seed=args.seed
     )
     return evaluation, given.evalset, given.outputs
+
+
+def _add_baseline(args: argparse.Namespace) -> bool:
+    """Put a baseline that is no system yet (another published system, another file) before the systems."""
+    if args.baseline is None or not args.systems or "all" in args.systems or any(map(table_format, args.systems)):
+        return False
+    if args.baseline in {name for system in args.systems for name in (system, system.partition("=")[0], stem(system))}:
+        return False
+    if args.test_set is None and not Path(args.baseline).exists():
+        return False
+    args.systems = [args.baseline, *args.systems]
+    return True
 
 
 def _divided(

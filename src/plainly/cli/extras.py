@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from plainly import tables
 from plainly.cli import advice, output
 from plainly.cli.inputs import Inputs
-from plainly.doctor import Finding, quick
 from plainly.evaluate import Evaluation
 from plainly.tables import Grid
 
 if TYPE_CHECKING:
+    from plainly.doctor import Finding
     from plainly.sanity import LeaveOneOut
     from plainly.subsets import Subset
 
@@ -100,11 +100,16 @@ def gather(
     args: argparse.Namespace, given: Inputs, outputs: Outputs, found: Evaluation, options: Mapping[str, Any]
 ) -> Extras:
     """Everything that the arguments ask for; ``outputs`` has the sanity rows where there are any."""
-    warnings = [] if args.no_advice else quick(given.evalset, given.outputs, found.specs)
+    warnings: list[Finding] = []
+    if not args.no_advice:
+        from plainly import doctor
+
+        warnings += doctor.quick(given.evalset, given.outputs, found.specs)
     divided: list[tuple[Subset, Evaluation]] = []
     held_out = None
     if args.by is not None:
         from plainly import subsets
+        from plainly.doctor import Finding
 
         parts = subsets.divide(given.evalset, outputs, args.by)
         divided = [(part, subsets.evaluate_subset(found, given.evalset, part, **options)) for part in parts]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 
 from plainly.cli import operations_measure as measuring
 from plainly.cli import operations_views as views
-from plainly.cli import output
+from plainly.cli import output, streaming
 from plainly.operations.agreement import MERGES
 from plainly.operations.relations import MODELS
 
@@ -47,9 +48,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     label = actions.add_parser("label", help="label the operations between sources and outputs")
     _add_texts(label)
+    label.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes, for many pairs (all cores)")
     label.add_argument(
         "-o", "--output", metavar="FILE", help="write them here: .jsonl, .aln, .ann or .tsv (default: stdout)"
     )
+    streaming.add_arguments(label)
 
     agreement = actions.add_parser("agreement", help="how far annotators agree with one another, or with a gold")
     agreement.add_argument(
@@ -77,7 +80,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action.add_argument("-m", "--metric", default="sari", help="which metric (sari)")
         action.add_argument("--part", action="append", metavar="NAME", help="which of its outputs; may be repeated")
         if name == "regress":
-            action.add_argument("--model", choices=MODELS, default="lasso")
+            action.add_argument("--model", choices=MODELS, default="lasso", help="which model (lasso)")
             action.add_argument("--alpha", type=float, help="penalty; default: chosen by cross-validation")
             action.add_argument("--folds", type=int, default=10, help="folds, by source (10)")
 
@@ -93,6 +96,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     train.add_argument("set", nargs="?", default="assetann/annotations", metavar="SET", help=_SET)
     train.add_argument("-o", "--output", metavar="FILE", help="train on everything and write the weights here (.npz)")
     train.add_argument("--folds", type=int, default=5, help="folds of the cross-validation, by source (5)")
+    train.add_argument(
+        "--gold", default="assetann/gold", metavar="SET", help="some of the same pairs, to measure on as well"
+    )
     train.add_argument("--spacy", metavar="MODEL", help="with a parser: the name or path of a spaCy model")
     train.add_argument("--save", metavar="FILE", help="write the cross-validated labels here (.jsonl)")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +29,7 @@ def evaluate(args: argparse.Namespace) -> None:
             "These weights were trained on all of ASSETann, the sources of its gold among them: on either, the figures "
             "are too good. For honest ones: plainly operations train"
         )
-    _report(args, gold, {chosen.name: measure.labelled_again(gold, chosen)})
+    _print_reports(args, [_measured(args.set, gold, {chosen.name: measure.labelled_again(gold, chosen)})])
 
 
 def train(args: argparse.Namespace) -> None:
@@ -59,17 +59,30 @@ def train(args: argparse.Namespace) -> None:
     if args.save:
         formats.save(labelled, args.save)
     name = f"trained{' with a parser' if args.spacy else ''}, {args.folds} folds by source"
-    _report(args, pairs, {name: labelled})
+    reports = [_measured(args.set, pairs, {name: labelled})]
+    if args.gold:
+        gold = formats.load(args.gold)
+        reports.append(_measured(args.gold, gold, {name: measure.same_texts(gold, labelled)}))
+    _print_reports(args, reports)
 
 
-def _report(args: argparse.Namespace, gold: Sequence[Pair], systems: Mapping[str, Sequence[Pair]]) -> None:
+@dataclass(frozen=True)
+class _Report:
+    """Labellers on one annotated set; ``shown`` are those whose labels are shown one by one."""
+
+    gold: str
+    shown: tuple[str, ...]
+    results: list[AgainstGold]
+    clean: list[AgainstGold]
+
+
+def _measured(gold_name: str, gold: Sequence[Pair], systems: Mapping[str, Sequence[Pair]]) -> _Report:
     everything = {
         "nothing changed": measure.baseline_none(gold),
         "EASSE-style words": measure.baseline_words(gold),
         **({"rules": measure.labelled_again(gold, labeller("rules"))} if "rules" not in systems else {}),
         **systems,
     }
-    results = measure.table(gold, everything)
     clean = [
         each
         for name, pairs in everything.items()
@@ -77,41 +90,46 @@ def _report(args: argparse.Namespace, gold: Sequence[Pair], systems: Mapping[str
             measure.without_errors(gold, pairs)[0], {name: measure.without_errors(gold, pairs)[1]}
         )
     ]
+    return _Report(gold_name, tuple(systems), measure.table(gold, everything), clean)
+
+
+def _print_reports(args: argparse.Namespace, reports: Sequence[_Report]) -> None:
+    people = measure.people()
     if args.format == "json":
         output.print_json(
             {
                 "schema": SCHEMA,
-                "gold": args.set,
-                "labellers": [each.data() for each in results],
-                "without_erroneous_pairs": [each.data() for each in clean],
-                "people": {
-                    side: {"kappa": found.kappa, "labels": found.labels} for side, found in measure.people().items()
-                },
+                "sets": [
+                    {
+                        "gold": report.gold,
+                        "labellers": [each.data() for each in report.results],
+                        "without_erroneous_pairs": [each.data() for each in report.clean],
+                    }
+                    for report in reports
+                ],
+                "people": {side: {"kappa": found.kappa, "labels": found.labels} for side, found in people.items()},
             }
         )
         return
-    rows = [
-        [
-            each.annotator,
-            each.side,
-            *(_number(value) for value in (each.kappa, each.micro_f1, each.macro_f1)),
-            _number(other.kappa),
+    for report in reports:
+        rows = [
+            [
+                each.annotator,
+                each.side,
+                *(_number(value) for value in (each.kappa, each.micro_f1, each.macro_f1, other.kappa)),
+            ]
+            for each, other in zip(report.results, report.clean, strict=True)
         ]
-        for each, other in zip(results, clean, strict=True)
-    ]
-    rows += [
-        ["nine people, the paper's gold", side, _number(found.kappa), "–", "–", "–"]
-        for side, found in measure.people().items()
-    ]
-    _print(
-        args,
-        ["labeller", "side", "kappa", "micro F1", "macro F1", "kappa without err pairs"],
-        rows,
-        text=frozenset({0, 1}),
-    )
-    for name in systems:
-        for each in results:
-            if each.annotator == name:
+        rows += [
+            ["nine people, the paper's gold", side, _number(found.kappa), "–", "–", "–"]
+            for side, found in people.items()
+        ]
+        if args.format is None:
+            print(f"{report.gold}:")
+        header = ["labeller", "side", "kappa", "micro F1", "macro F1", "kappa without err pairs"]
+        _print(args, header, rows, text=frozenset({0, 1}))
+        for each in report.results:
+            if each.annotator in report.shown:
                 _labels(args, each)
 
 

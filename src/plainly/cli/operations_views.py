@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from plainly import registry, tables
-from plainly.cli import inputs, output
+from plainly.cli import inputs, output, streaming
 from plainly.errors import BadInput
 from plainly.operations import agreement as agreeing
 from plainly.operations import formats, relations
@@ -156,14 +156,21 @@ def compare(args: argparse.Namespace) -> None:
 def label(args: argparse.Namespace) -> None:
     from plainly.operations.label import labeller
 
-    given = inputs.read(args)
     chosen = labeller(args.labeller)
     _licence(chosen)
+    if streaming.wanted(args):
+        streaming.label(args)
+        return
+    given = inputs.read(args)
     pairs = [
         pair
         for system, texts in given.outputs.items()
         for pair in chosen.label(
-            given.evalset.sources, texts, ids=given.evalset.ids, part=system if len(given.outputs) > 1 else ""
+            given.evalset.sources,
+            texts,
+            ids=given.evalset.ids,
+            part=system if len(given.outputs) > 1 else "",
+            workers=args.workers,
         )
     ]
     if args.output:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from plainly.cli import advice, extras, inputs, output
+from plainly.cli import advice, extras, inputs, output, streaming
 from plainly.evalset import EvalSet
 from plainly.evaluate import Evaluation, Scores, evaluate
 from plainly.operations import options as by_operation
@@ -17,6 +17,8 @@ HELP = """Score what systems wrote.
   plainly score -t asset/test -m sari,bleu,fkgl ACCESS mine.txt
   plainly score --source src.txt --references 'ref.*.txt' -- A.txt B.txt
   plainly score data.csv
+  plainly score shards/ --on-error set-aside
+  plainly score --engine ray --address HOST:6379 s3://bucket/pairs
 """
 
 
@@ -31,8 +33,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     intervals.add_argument("--method", choices=("percentile", "bca"), default="percentile", help="kind of interval")
     intervals.add_argument("--seed", type=int, default=12345, help="seed of the draws (12345), kept in the results")
     extras.add_arguments(parser)
+    streaming.add_arguments(parser)
     keep = parser.add_argument_group("what to keep")
-    keep.add_argument("--segments", metavar="FILE", help="write every item's scores: .csv, .tsv, .jsonl or .parquet")
+    keep.add_argument(
+        "--segments",
+        metavar="FILE",
+        help="write every item's scores: .csv, .tsv, .jsonl or .parquet; for large corpora, a folder",
+    )
     keep.add_argument("--save", metavar="FILE", help="keep the measured rows (.npz), for every later analysis")
     output.add_formats(parser)
     parser.add_argument("--signature", action="store_true", help="show how each number was made")
@@ -40,6 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if streaming.wanted(args):
+        return streaming.run(args)
     given = inputs.read(args)
     selection = by_operation.apply(args, given.evalset)
     if selection is not None:
@@ -52,20 +61,20 @@ def run(args: argparse.Namespace) -> int:
         from plainly import sanity
 
         outputs = {**outputs, **sanity.rows(given.evalset, seed=args.seed)}
-    options: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "intervals": not args.no_intervals,
         "level": args.level,
         "resamples": args.resamples,
         "method": args.method,
         "seed": args.seed,
     }
-    found = evaluate(given.evalset, outputs, specs, **options)
+    found = evaluate(given.evalset, outputs, specs, **settings)
     if args.over != "items" and not args.no_intervals:
         from plainly import references
 
         drawn = references.draw(given.evalset, outputs, found, over=args.over, resamples=args.resamples, seed=args.seed)
         found = references.with_intervals(found, drawn, over=args.over, level=args.level, seed=args.seed)
-    more = extras.gather(args, given, outputs, found, options)
+    more = extras.gather(args, given, outputs, found, settings)
     if args.segments:
         from plainly.scorefile import write_segments
 

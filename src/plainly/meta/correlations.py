@@ -271,6 +271,10 @@ def _compared(
         first, second = oriented(one, one.segments), oriented(other, other.segments)
         if "item" in levels:
             yield Comparison(dimension, "item", slice_, one.name, other.name, dependent.williams(human, first, second))
+        if "system" in levels:
+            yield Comparison(
+                dimension, "system", slice_, one.name, other.name, _williams_of_systems(human, one, other, units)
+            )
         for level in levels:
             found = dependent.permute_both(
                 human,
@@ -283,6 +287,15 @@ def _compared(
                 swapped=swapped,
             )
             yield Comparison(dimension, level, slice_, one.name, other.name, found)
+
+
+def _williams_of_systems(human: Floats, one: Measured, other: Measured, units: Units) -> Difference:
+    once = np.ones((1, len(units)))
+    return dependent.williams(
+        system_means(human, units, once)[0],
+        oriented(one, one.by_system(units)),
+        oriented(other, other.by_system(units)),
+    )
 
 
 def _controls(judgements: Judgements, dimension: str) -> tuple[str, ...]:

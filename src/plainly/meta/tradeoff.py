@@ -19,6 +19,8 @@ TOGETHER = (
     "{x} and {y} rise and fall together (R² = {r2:.2f}): a metric that correlates with one will seem to correlate with "
     "the other. Hold one fixed (partial correlation) or filter by it before you say which of them a metric measures."
 )
+# The paper warns of relations that explain a fifth of the variance, and mentions one that explains .07.
+WORTH_A_WARNING = 0.05
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Relation:
     def warning(self) -> str:
         """What follows for whoever compares systems; empty where there is nothing to warn of."""
         estimate = self.correlation.estimate
-        if not (estimate.low > 0 or estimate.high < 0):
+        if not (estimate.low > 0 or estimate.high < 0) or self.r2 < WORTH_A_WARNING:
             return ""
         text = WARNING if self.correlation.value < 0 else TOGETHER
         return text.format(x=self.x, y=self.y, r2=self.r2)

@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from plainly.operations.model import Weights, load, predict
 from plainly.operations.parse import DEFAULT_MODEL, Parse, Parser
 from plainly.operations.pipeline import Batch, batches, facts
 from plainly.operations.words import Words, tokenise
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 NAMES = ("light", "rules", "spacy")
 NOTICE = (
@@ -100,6 +104,7 @@ class Labels:
     def __init__(self, chosen: Labeller) -> None:
         self._chosen = chosen
         self.name, self.notice = chosen.name, chosen.notice
+        self._words = Words()
 
     def label(
         self,
@@ -109,9 +114,10 @@ class Labels:
         ids: Sequence[str] | None = None,
         part: str = "",
         tokenised: bool = False,
+        workers: int = 1,
     ) -> tuple[Pair, ...]:
         """Pairs with groups. Texts are tokenised first (the pair then holds the tokens) unless they already are."""
-        return tuple(self.stream(sources, outputs, ids=ids, part=part, tokenised=tokenised))
+        return tuple(self.stream(sources, outputs, ids=ids, part=part, tokenised=tokenised, workers=workers))
 
     def stream(
         self,
@@ -121,24 +127,44 @@ class Labels:
         ids: Sequence[str] | None = None,
         part: str = "",
         tokenised: bool = False,
+        workers: int = 1,
     ) -> Iterator[Pair]:
-        """The same, pair by pair in order, for more pairs than memory holds results of."""
+        """The same, pair by pair in order, for more pairs than memory holds results of.
+
+        With several ``workers``, chunks of pairs go to processes of their own.
+        """
         if len(sources) != len(outputs):
             raise BadInput(
                 f"There are {len(sources)} sources and {len(outputs)} outputs; operations lie between pairs."
             )
-        words = Words()
-        for start in range(0, len(sources), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            names = (
-                ids[chunk]
-                if ids is not None
-                else [str(at + 1) for at in range(start, min(start + _CHUNK, len(sources)))]
+        chunks = (
+            (
+                sources[start : start + _CHUNK],
+                outputs[start : start + _CHUNK],
+                [str(at + 1) for at in range(start, min(start + _CHUNK, len(sources)))]
+                if ids is None
+                else ids[start : start + _CHUNK],
+                part,
+                tokenised,
             )
-            texts = [[text if tokenised else tokenise(text) for text in side[chunk]] for side in (sources, outputs)]
-            yield from self._pairs(texts[0], texts[1], names, part, words)
-            if len(words) > _VOCABULARY:
-                words = Words()
+            for start in range(0, len(sources), _CHUNK)
+        )
+        if workers < 2 or len(sources) <= _CHUNK:
+            for chunk in chunks:
+                yield from self._chunk(*chunk)
+            return
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        # A fresh interpreter for each worker: forking a process that has threads may hang it.
+        with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_start, initargs=(self.name,)) as pool:
+            waiting: deque[Future[list[Pair]]] = deque()
+            for chunk in chunks:
+                waiting.append(pool.submit(_work, chunk))
+                if len(waiting) > 2 * workers:
+                    yield from waiting.popleft().result()
+            while waiting:
+                yield from waiting.popleft().result()
 
     def label_evalset(self, evalset: EvalSet) -> tuple[Pair, ...]:
         """Every reference of every item; ``part`` is the reference's number, counted from 0."""
@@ -152,6 +178,14 @@ class Labels:
             Pair(pair.id, pair.source, pair.output, pair.groups, str(number))
             for pair, (_, number) in zip(found, places, strict=True)
         )
+
+    def _chunk(
+        self, sources: Sequence[str], outputs: Sequence[str], ids: Sequence[str], part: str, tokenised: bool
+    ) -> list[Pair]:
+        if len(self._words) > _VOCABULARY:
+            self._words = Words()
+        texts = [[text if tokenised else tokenise(text) for text in side] for side in (sources, outputs)]
+        return self._pairs(texts[0], texts[1], ids, part, self._words)
 
     def _pairs(
         self, sources: Sequence[str], outputs: Sequence[str], ids: Sequence[str], part: str, words: Words
@@ -178,10 +212,21 @@ def labeller(name: str = "light") -> Labels:
     kind, _, model = name.partition(":")
     if kind == "spacy":
         parser = Parser(model or DEFAULT_MODEL)
-        return Labels(TrainedLabeller(load("labeller-spacy"), "spacy", parser=parser))
+        return Labels(TrainedLabeller(load("labeller-spacy"), name, parser=parser))
     raise UnknownName("labeller", name, NAMES, see="plainly operations label --help")
 
 
 def label_evalset(evalset: EvalSet, *, name: str = "rules") -> tuple[Pair, ...]:
     """Every reference of an evaluation set, labelled; by rules unless told otherwise, for the licence's sake."""
     return labeller(name).label_evalset(evalset)
+
+
+_worker: list[Labels] = []
+
+
+def _start(name: str) -> None:
+    _worker.append(labeller(name))
+
+
+def _work(chunk: Any) -> list[Pair]:
+    return _worker[0]._chunk(*chunk)

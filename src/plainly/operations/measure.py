@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from plainly.errors import BadInput
 from plainly.operations.agreement import AgainstGold, against_gold
 from plainly.operations.annotation import Group, Pair
 from plainly.operations.groups import build_groups
 from plainly.operations.label import Labels
 from plainly.operations.pipeline import batches
+from plainly.operations.profile import squeeze
 from plainly.operations.typology import NONE
 from plainly.operations.words import Words
 
@@ -39,6 +41,15 @@ def labelled_again(gold: Sequence[Pair], labels: Labels) -> tuple[Pair, ...]:
     """The gold's texts, as a labeller labels them."""
     found = labels.label([pair.source for pair in gold], [pair.output for pair in gold], tokenised=True)
     return tuple(pair.with_groups(done.groups) for pair, done in zip(gold, found, strict=True))
+
+
+def same_texts(gold: Sequence[Pair], labelled: Sequence[Pair]) -> tuple[Pair, ...]:
+    """The gold's pairs with the groups of the labelled pairs that have the same words."""
+    known = {(squeeze(pair.source), squeeze(pair.output)): pair for pair in labelled}
+    missing = next((pair for pair in gold if (squeeze(pair.source), squeeze(pair.output)) not in known), None)
+    if missing is not None:
+        raise BadInput(f"The gold's {missing.where} is not among the pairs that were labelled.")
+    return tuple(pair.with_groups(known[squeeze(pair.source), squeeze(pair.output)].groups) for pair in gold)
 
 
 def baseline_none(gold: Sequence[Pair]) -> tuple[Pair, ...]:

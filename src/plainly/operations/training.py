@@ -34,15 +34,15 @@ class Settings:
 
     buckets: int = 8192
     width: int = 48
-    epochs: int = 5
+    epochs: int = 7
     batch: int = 48
     rate: float = 6e-3
     decay: float = 1e-2
     dropout: float = 0.3
-    fact_dropout: float = 0.2
+    fact_dropout: float = 0.25
     smoothing: float = 0.05
     seed: int = 0
-    rare: float = 0.0  # The power of a label's rarity by which its errors weigh more; 0 weighs all alike.
+    rare: float = 0.2  # The power of a label's rarity by which its errors weigh more; 0 weighs all alike.
 
 
 @dataclass(frozen=True)

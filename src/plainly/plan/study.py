@@ -8,14 +8,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from plainly.errors import BadInput
-from plainly.plan.components import Components, components, detectable, sentences_needed
+from plainly.plan.components import Components, components, detectable, power, sentences_needed
 from plainly.plan.resampling import Point, Reference, Test, budget, pattern, raters, sentences
 from plainly.ratings.types import Ratings
+
+# Where power curves are computed, close together at first, where they rise.
+CURVE_SIZES = (5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a pilot says about the next study of the same kind."""
+    """What a pilot says about the next study of the same kind.
+
+    ``needed`` sentences are by raters, the ``smallest`` difference found by sentences, ``curves`` of (sentences, power)
+    by raters; all for 80 % power or for ``difference``.
+    """
 
     dimension: str
     reference: Reference
@@ -29,6 +36,7 @@ class Plan:
     difference: float
     needed: dict[int, int | None] = field(default_factory=dict)
     smallest: dict[int, float] = field(default_factory=dict)
+    curves: dict[int, list[tuple[int, float]]] = field(default_factory=dict)
 
     @property
     def best(self) -> Point:
@@ -100,7 +108,9 @@ def make_plan(
     rng = np.random.default_rng(seed)
     most = max(1, round(reference.raters))
     counts = tuple(counts or (count for count in (1, 2, 3, 5, 10, 15) if count <= max(most, 3)))
-    sizes = tuple(sizes or sorted({10, 25, 50, 100, 200, 400} | {reference.sentences}))
+    # Beyond the pilot's own size a study finds what the pilot could not, and agreement with it falls for good reasons.
+    usual = {size for size in (10, 25, 50, 100, 200, 400) if size < reference.sentences}
+    sizes = tuple(sizes or sorted(usual | {reference.sentences}))
     found = components(reference)
     if difference is None:
         low, high = ratings.scale or (float(np.nanmin(ratings.values)), float(np.nanmax(ratings.values)))
@@ -118,4 +128,8 @@ def make_plan(
         difference=difference,
         needed={count: sentences_needed(found, difference, raters=count, alpha=alpha) for count in counts},
         smallest={size: detectable(found, sentences=size, alpha=alpha) for size in sizes},
+        curves={
+            count: [(size, power(found, difference, sentences=size, raters=count, alpha=alpha)) for size in CURVE_SIZES]
+            for count in counts
+        },
     )

@@ -197,15 +197,30 @@ def _judgements(
         for role in ("source", "output", "type")
         if role in roles
     }
+    references = _references(table, items)
     return Judgements(
         name,
         tuple(system_at),
         tuple(item_at),
         ratings,
+        references={"given": references} if references else {},
         sources=dict(zip(items, texts["source"], strict=True)) if "source" in texts else {},
         outputs=dict(zip(zip(systems, items, strict=True), texts["output"], strict=True)) if "output" in texts else {},
         types=dict(zip(systems, texts["type"], strict=True)) if "type" in texts else {},
     )
+
+
+def _references(table: Table, items: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """References from columns whose names begin with ``reference``: a text each, or a list of texts."""
+    columns = [cells for name, cells in table.columns.items() if name.strip().casefold().startswith("reference")]
+    found: dict[str, tuple[str, ...]] = {}
+    for row, item in enumerate(items):
+        texts: list[str] = []
+        for cell in (cells[row] for cells in columns):
+            texts += [str(text) for text in (cell if isinstance(cell, list) else [cell]) if _filled(text)]
+        if texts and item not in found:
+            found[item] = tuple(texts)
+    return found
 
 
 def _texts(table: Table, column: str) -> list[str]:

@@ -78,7 +78,8 @@ def t_test(correlation: float, *, df: int, alternative: Alternative = "two-sided
     if df < 1 or np.isnan(correlation):
         return float("nan")
     bounded = min(1.0, max(-1.0, correlation))
-    t = np.inf * np.sign(bounded) if abs(bounded) == 1 else bounded * np.sqrt(df / (1 - bounded**2))
+    # A perfect correlation may fall short of 1 by the last bit.
+    t = np.inf * np.sign(bounded) if abs(bounded) > 1 - 1e-14 else bounded * np.sqrt(df / (1 - bounded**2))
     below = float(stdtr(df, t)) if np.isfinite(t) else float(t > 0)
     above = float(stdtr(df, -t)) if np.isfinite(t) else float(t < 0)
     return {"two-sided": min(1.0, 2 * min(below, above)), "greater": above, "less": below}[alternative]
@@ -117,11 +118,11 @@ def draws(n: int, *, groups: Sequence[str] | None = None, resamples: int = 1000,
     if not resamples or not n:
         return np.empty((0, n))
     if groups is None:
-        return np.concatenate(list(Resampler(n=n, resamples=resamples, seed=seed).weights(n)))
+        return np.concatenate(list(Resampler(n=n, resamples=resamples, seed=seed).weights(n))).astype(np.float64)
     _, member = np.unique(np.array(groups, dtype=str), return_inverse=True)
     units = int(member.max()) + 1
     weights = np.concatenate(list(Resampler(n=units, resamples=resamples, seed=seed).weights(units)))
-    return weights[:, member]
+    return weights[:, member].astype(np.float64)
 
 
 def percentile(value: float, drawn: Floats, *, level: float, n: int, unit: str) -> Estimate:

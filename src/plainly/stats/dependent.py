@@ -75,10 +75,12 @@ def permute_both(
         raise BadInput(f"The number of permutations must be at least 1, not {permutations}.")
     kept = ~(np.isnan(human) | np.isnan(first) | np.isnan(second))
     of_system = np.unique(np.array(systems, dtype=str)[kept], return_inverse=True)[1]
-    human, one, other = human[kept], _standardised(first[kept]), _standardised(second[kept])
-    n = len(human)
+    n = int(kept.sum())
     name = f"permute-both, {kind}, {permutations} permutations"
-    if n < 2 or np.isnan(one).any() or np.isnan(other).any():
+    if n < 2:
+        return Difference(float("nan"), float("nan"), float("nan"), name, n)
+    human, one, other = human[kept], _standardised(first[kept]), _standardised(second[kept])
+    if np.isnan(one).any() or np.isnan(other).any():
         return Difference(float("nan"), float("nan"), float("nan"), name, n)
     if swapped is None:
         swapped = swaps(systems, items, permutations=permutations, rng=rng)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -136,6 +135,8 @@ class Spread:
 
     def detectable(self, *, level: float = 0.95, power: float = 0.8) -> float:
         """The smallest true difference that a two-sided test at this level finds with this probability."""
+        from statistics import NormalDist
+
         normal = NormalDist()
         return (normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)) * self.standard_error
 

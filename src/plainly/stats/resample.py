@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -189,6 +188,8 @@ def jackknife(rows: Floats, score: Score) -> Floats:
 
 def _bca_quantiles(values: Floats, draws: Floats, left_out: Floats, tails: Floats) -> Floats:
     """Which quantiles of the draws to take, corrected for bias and acceleration (Efron 1987, Eq. 2.3 and 6.6)."""
+    from statistics import NormalDist  # here, because it takes longer to import than most scores to compute
+
     normal = NormalDist()
     quantiles = np.empty((2, len(values)))
     for position, value in enumerate(values):
