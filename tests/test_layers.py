@@ -19,7 +19,7 @@ LAYERS = (
     (
         "evaluate", "api", "scorefile", "explain", "compare", "claims", "references", "subsets", "sanity", "doctor",
         "audit", "meta", "plan",
-        "learn", "reproduce", "engines", "grid",
+        "learn", "reproduce", "engines", "grid", "stream",
     ),
     ("report", "studio"),
     ("cli", "__main__"),

@@ -217,15 +217,23 @@ def evaluate(
             )
     systems = {}
     resampler = Resampler(n=len(evalset), resamples=resamples, seed=seed, groups=evalset.groups)
-    for system, texts in outputs.items():
+    for system, rows in measure(evalset, outputs, chosen):
         scores = {
-            spec: Scores(metric, system, evalset.ids, metric.measure(evalset, texts), signature(metric, evalset))
+            spec: Scores(metric, system, evalset.ids, rows[spec], signature(metric, evalset))
             for spec, metric in chosen.items()
         }
         if intervals and len(evalset) > 1:
             scores = with_intervals(scores, resampler, level=level, method=method)
         systems[system] = SystemScores(system, scores)
     return Evaluation(evalset.name, systems, seed=seed if intervals else None)
+
+
+def measure(
+    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], metrics: Mapping[str, Metric]
+) -> Iterator[tuple[str, dict[str, Floats]]]:
+    """The loop itself: system by system, the rows of every metric. Corpora too large to hold come in batches."""
+    for system, texts in outputs.items():
+        yield system, {spec: metric.measure(evalset, texts) for spec, metric in metrics.items()}
 
 
 def signature(metric: Metric, evalset: EvalSet) -> str:

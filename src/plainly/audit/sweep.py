@@ -18,6 +18,7 @@ import numpy as np
 
 from plainly.audit.attack import Attack, Corpus
 from plainly.audit.own import as_metric
+from plainly.engines import Engine
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.evaluate import evaluate, signature
@@ -118,12 +119,14 @@ def sweep(
     trials: int = 100,
     seed: int = 12345,
     processes: int = 1,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
     """Attack every system in every way and score it with every metric at every level.
 
     ``processes`` above 1 needs metrics and attacks that can be sent to another process, and a script that guards its
-    start with ``if __name__ == "__main__":``, as Python's multiprocessing does.
+    start with ``if __name__ == "__main__":``, as Python's multiprocessing does. With an ``engine`` (plainly.engines),
+    trials are done there instead, and give the same numbers.
     """
     adapted = [(given, as_metric(given)) for given in metrics]
     chosen = {given if isinstance(given, str) else repr(metric): metric for given, metric in adapted}
@@ -133,7 +136,7 @@ def sweep(
     tasks = _tasks(plan)
     found: dict[tuple[str, str], list[_Done]] = {}
     total, done = sum(len(task.trials) for task in tasks), 0
-    for task, result in zip(tasks, _results(plan, tasks, processes), strict=True):
+    for task, result in zip(tasks, _results(plan, tasks, processes, engine), strict=True):
         found.setdefault((task.system, task.attack.name), []).append(result)
         done += len(task.trials)
         if progress is not None:
@@ -158,7 +161,16 @@ def _tasks(plan: Plan) -> list[_Task]:
     ]
 
 
-def _results(plan: Plan, tasks: Sequence[_Task], processes: int) -> Iterator[_Done]:
+def _results(plan: Plan, tasks: Sequence[_Task], processes: int, engine: Engine | None = None) -> Iterator[_Done]:
+    if engine is not None:
+        early: dict[int, _Done] = {}
+        place = 0
+        for number, result in engine.run(_Trials(plan), tasks):
+            early[number] = result
+            while place in early:
+                yield early.pop(place)
+                place += 1
+        return
     if processes <= 1:
         worker = _Worker(plan)
         yield from map(worker.run, tasks)
@@ -221,6 +233,19 @@ class _Worker:
         metrics = self._plan.metrics
         found = evaluate(self._plan.evalset, {"": outputs}, list(metrics.values()), intervals=False)[""]
         return {spec: found[repr(metric)].rows for spec, metric in metrics.items()}
+
+
+class _Trials:
+    """The work of a sweep, as engines take it; what a worker keeps is made where it works."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._worker: _Worker | None = None
+
+    def __call__(self, task: _Task, tell: Callable[[int], None]) -> _Done:
+        if self._worker is None:
+            self._worker = _Worker(self._plan)
+        return self._worker.run(task)
 
 
 def stream(seed: int, attack: str, trial: int) -> np.random.Generator:

@@ -11,6 +11,7 @@ from plainly.audit import Audit, grids
 from plainly.audit.catalogue import ATTACKS, chosen
 from plainly.audit.sweep import LEVELS, sweep
 from plainly.cli import inputs, output
+from plainly.engines import engine
 from plainly.errors import BadInput, UnknownName
 from plainly.evaluate import evaluate
 from plainly.files import write_whole
@@ -58,6 +59,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     attacks.add_argument(
         "--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="how many to use; results are the same"
     )
+    attacks.add_argument("--engine", choices=("local", "ray"), default="local", help="where trials are done (local)")
+    attacks.add_argument("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
     shown = parser.add_argument_group("what to show")
     shown.add_argument(
         "--tables",
@@ -97,6 +100,7 @@ def run(args: argparse.Namespace) -> int:
                 trials=args.trials,
                 seed=args.seed,
                 processes=args.processes,
+                engine=None if args.engine == "local" else engine(args.engine, address=args.address),
                 progress=tell,
             )
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from plainly import doctor, subsets, tables
 from plainly.claims import claims, p_text
-from plainly.cli import advice, inputs, output
+from plainly.cli import advice, inputs, output, streaming
 from plainly.cli.score import systems_payload
 from plainly.compare import TESTS, Comparisons, compare, corrected_together
 from plainly.errors import BadInput
@@ -57,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="items",
         help="what the bootstrap draws: other items (default), other references for the same items, or both",
     )
+    streaming.add_arguments(parser)
     output.add_formats(parser)
     parser.add_argument(
         "--no-advice", action="store_true", help="leave out warnings and what a metric cannot be used for"
@@ -64,6 +65,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if streaming.wanted(args):
+        return _streamed(args)
     evaluation, evalset, outputs = _evaluated(args)
     if args.baseline is not None and args.baseline not in evaluation.systems:
         raise BadInput(f"The baseline {args.baseline!r} is not among the systems: {', '.join(evaluation)}.")
@@ -94,6 +97,28 @@ def run(args: argparse.Namespace) -> int:
     warned += _too_few_draws(parts)
     _print(parts, evalset, warned, args)
     return 0
+
+
+def _streamed(args: argparse.Namespace) -> int:
+    """A corpus that is never held: the tests draw and swap bins of items, which were added up as they were measured."""
+    from plainly.stream.compare import compare_stream
+
+    streaming.refuse(args, "by", "groups")
+    found = streaming.evaluated(args, paired=True)
+    compared = compare_stream(
+        found,
+        baseline=args.baseline,
+        tests=tuple(dict.fromkeys(_SHORT.get(test, test) for test in args.test or TESTS)),
+        level=args.level,
+        resamples=args.resamples,
+        trials=args.trials,
+        seed=args.seed,
+    )
+    parts = {"": compared}
+    _print(parts, EvalSet.of(items=found.items, name=found.name), _too_few_draws(parts), args)
+    for line in streaming.incomplete(found):
+        output.note(f"plainly: {line}")
+    return 0 if found.complete else 130
 
 
 def _evaluated(args: argparse.Namespace) -> tuple[Evaluation, EvalSet, Mapping[str, Sequence[str]]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from plainly.cli import operations_measure as measuring
 from plainly.cli import operations_views as views
-from plainly.cli import output
+from plainly.cli import output, streaming
 from plainly.operations.agreement import MERGES
 from plainly.operations.relations import MODELS
 
@@ -52,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     label.add_argument(
         "-o", "--output", metavar="FILE", help="write them here: .jsonl, .aln, .ann or .tsv (default: stdout)"
     )
+    streaming.add_arguments(label)
 
     agreement = actions.add_parser("agreement", help="how far annotators agree with one another, or with a gold")
     agreement.add_argument(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from plainly import registry, tables
-from plainly.cli import inputs, output
+from plainly.cli import inputs, output, streaming
 from plainly.errors import BadInput
 from plainly.operations import agreement as agreeing
 from plainly.operations import formats, relations
@@ -156,9 +156,12 @@ def compare(args: argparse.Namespace) -> None:
 def label(args: argparse.Namespace) -> None:
     from plainly.operations.label import labeller
 
-    given = inputs.read(args)
     chosen = labeller(args.labeller)
     _licence(chosen)
+    if streaming.wanted(args):
+        streaming.label(args)
+        return
+    given = inputs.read(args)
     pairs = [
         pair
         for system, texts in given.outputs.items()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from plainly.cli import advice, extras, inputs, output
+from plainly.cli import advice, extras, inputs, output, streaming
 from plainly.evalset import EvalSet
 from plainly.evaluate import Evaluation, Scores, evaluate
-from plainly.operations import options
+from plainly.operations import options as by_operation
 from plainly.stats.estimate import Estimate
 
 HELP = """Score what systems wrote.
@@ -17,13 +17,15 @@ HELP = """Score what systems wrote.
   plainly score -t asset/test -m sari,bleu,fkgl ACCESS mine.txt
   plainly score --source src.txt --references 'ref.*.txt' -- A.txt B.txt
   plainly score data.csv
+  plainly score shards/ --on-error set-aside
+  plainly score --engine ray --address HOST:6379 s3://bucket/pairs
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     inputs.add_metrics(parser)
-    options.add_arguments(parser)
+    by_operation.add_arguments(parser)
     intervals = parser.add_argument_group("confidence intervals")
     intervals.add_argument("--no-intervals", action="store_true", help="scores only")
     intervals.add_argument("--level", type=float, default=0.95, help="confidence level (0.95)")
@@ -31,8 +33,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     intervals.add_argument("--method", choices=("percentile", "bca"), default="percentile", help="kind of interval")
     intervals.add_argument("--seed", type=int, default=12345, help="seed of the draws (12345), kept in the results")
     extras.add_arguments(parser)
+    streaming.add_arguments(parser)
     keep = parser.add_argument_group("what to keep")
-    keep.add_argument("--segments", metavar="FILE", help="write every item's scores: .csv, .tsv, .jsonl or .parquet")
+    keep.add_argument(
+        "--segments",
+        metavar="FILE",
+        help="write every item's scores: .csv, .tsv, .jsonl or .parquet; for large corpora, a folder",
+    )
     keep.add_argument("--save", metavar="FILE", help="keep the measured rows (.npz), for every later analysis")
     output.add_formats(parser)
     parser.add_argument("--signature", action="store_true", help="show how each number was made")
@@ -40,8 +47,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if streaming.wanted(args):
+        return streaming.run(args)
     given = inputs.read(args)
-    selection = options.apply(args, given.evalset)
+    selection = by_operation.apply(args, given.evalset)
     if selection is not None:
         output.note(f"Chosen by operation: {selection}.")
         chosen = {system: selection.outputs(texts) for system, texts in given.outputs.items()}
