@@ -30,7 +30,7 @@ def of(material: Material) -> tuple[Alarm, ...]:
             found += _copies(spec, habits["copied"])
         if name in READABILITY:
             found += _readability(spec, habits)
-        if name in ("sari", "edits") and "compression" in habits:
+        if name == "sari" and "compression" in habits:
             found += _shorter(spec, habits["compression"])
     return tuple(found)
 
@@ -56,7 +56,7 @@ def _readability(spec: str, habits: dict[str, Habit]) -> list[Alarm]:
                 Alarm(
                     spec,
                     tuple(many),
-                    f"{shown} {verb} far more sentences than people do ({splits.people:.0f} %). {spec} falls with "
+                    f"{shown} {verb} far more sentences than people do ({splits.people:.0f} %). {spec} improves with "
                     "every full stop, whether the split is sound or not.",
                 )
             )
