@@ -34,7 +34,7 @@ NAVIGATION = {
         "BLEU and its kin": "metrics-bleu.md",
         "Readability": "metrics-readability.md",
         "Edits and form": "metrics-edits.md",
-        "Learned metrics": "metrics-learned.md",
+        "Learned metrics": "learned-metrics.md",
     },
 }
 

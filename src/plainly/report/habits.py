@@ -140,8 +140,8 @@ def gain_plots(material: Material) -> Iterator[Plot]:
         fooled = [gain for gain in gains if gain.fooled]
         worst = max(gains, key=lambda gain: gain.spreads)
         words = (
-            f"The wrong way by {listed([gain.trick for gain in fooled])}; at most {number(worst.spreads)} distances."
-            " At 1 (dashed line) the worst system overtakes the best."
+            f"Fooled by {listed([gain.trick for gain in fooled])}: it gains up to {number(worst.spreads)} of the way "
+            "from worst to best. At 1 (dashed line) the worst system overtakes the best."
             if fooled
             else "None of these tricks improves it."
         )
