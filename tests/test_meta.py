@@ -169,6 +169,22 @@ def test_lower_is_better_is_turned_round_in_tests_but_not_in_tables() -> None:
     assert found.metric_metric["up", "down"] == pytest.approx(-1)
 
 
+def test_copies_of_an_item_are_no_new_evidence() -> None:
+    # Twelve systems that wrote the same for each of ten items: the textbook's p sees 120 units, the draws see ten.
+    rng = np.random.default_rng(5)
+    axes = (tuple(f"s{i}" for i in range(12)), tuple(map(str, range(10))), ("m",))
+    human = np.broadcast_to(rng.normal(size=(1, 10, 1)), (12, 10, 1)).copy()
+    judgements = Judgements("copies", *axes[:2], {"simplicity": Ratings("simplicity", *axes, human)})
+    units = judgements["simplicity"].units()
+    values = judgements.human("simplicity", units)
+    scores = scores_of(judgements, {"m": 0.3 * values + np.tile(rng.normal(size=10), 12)})
+    row = meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], levels=["item"]).row("m")
+    assert row.p_value < 1e-6
+    assert row.p > 0.01
+    alone = scipy.stats.pearsonr(values[:10], scores["m"].segments[:10]).pvalue
+    assert 0.2 * alone < row.p < 5 * alone
+
+
 def test_slices_by_type_and_by_simplicity() -> None:
     judgements = simulated(np.random.default_rng(1))
     units = judgements["simplicity"].units()

@@ -138,7 +138,7 @@ def test_faults_are_named() -> None:
 
 @pytest.mark.mirror
 def test_simplicity_da_gives_the_known_figures(mirror: Path) -> None:
-    # RECIPES.md: Welch's test, since no sentence has all six systems.
+    # Figures found before for these ratings; Welch's test, since no sentence has all six systems.
     judgements = load("simplicity-da")
     reference = plan.pattern(judgements["simplicity"].of_systems(sorted(judgements.systems)))
     assert reference.test == "welch"

@@ -40,7 +40,7 @@ def test_table_1(cells: Cells) -> None:
 
 @pytest.mark.mirror
 def test_bleu_of_copying_and_of_splitting(cells: Cells) -> None:
-    # RECIPES.md, first 70 and all 359 sentences, one and eight references.
+    # Figures found before for the first 70 and all 359 sentences, one and eight references.
     assert ours(cells, "bleu", "Identity") == pytest.approx([59.88, 95.44, 59.32, 95.55], abs=0.005)
     assert ours(cells, "bleu", "HSplit") == pytest.approx([43.94, 73.53, 45.74, 76.10], abs=0.005)
     assert cells["bleu", "Identity", "1ref, first 70"].sound == pytest.approx(62.36, abs=0.005)

@@ -52,6 +52,7 @@ def correlations(found: MetaEvaluation) -> dict[str, Any]:
                 "statistic": row.statistic,
                 **_estimate(row.estimate),
                 "p_value": row.p_value,
+                "p_drawn": row.p_drawn,
                 "detail": row.detail or None,
             }
             for row in found.rows
@@ -141,7 +142,9 @@ def correlation_notes(found: MetaEvaluation) -> list[str]:
         f"{NAMES['spearman']}; {NAMES['kendall']}; pairwise accuracy after tie calibration. * p < .05, ** p < .01."
     ]
     if first is not None:
-        lines.append(f"In brackets: {first.level:.0%} {first.method}; items are drawn with all their outputs.")
+        lines.append(
+            f"In brackets: {first.level:.0%} {first.method}; items are drawn with all their outputs, for stars too."
+        )
     if found.filtered:
         lines.append(f"filtered: {found.filtered}.")
     fixed = next((row.detail for row in found.rows if row.statistic == "partial"), "")
@@ -290,7 +293,7 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
 def _cell(row: Row | None) -> str:
     if row is None:
         return ""
-    stars = "**" if row.p_value < 0.01 else "*" if row.p_value < 0.05 else ""
+    stars = "**" if row.p < 0.01 else "*" if row.p < 0.05 else ""
     return _estimated(row.estimate) + stars
 
 

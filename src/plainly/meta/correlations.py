@@ -20,6 +20,7 @@ from plainly.stats.correlate import (
     Kind,
     correlate,
     correlation,
+    drawn_p_value,
     draws,
     p_value,
     partial,
@@ -41,7 +42,11 @@ ADEQUACY = ("meaning", "adequacy", "meaning_preservation")
 
 @dataclass(frozen=True)
 class Row:
-    """One statistic of one metric against one dimension, on one slice of the outputs."""
+    """One statistic of one metric against one dimension, on one slice of the outputs.
+
+    ``p_value`` is the textbook's; ``p_drawn`` is from the draws of items and minds that the outputs of one item are not
+    independent. Systems are the units at system level, so there it is the textbook's alone.
+    """
 
     metric: str
     dimension: str
@@ -52,6 +57,12 @@ class Row:
     estimate: Estimate
     p_value: float
     detail: str = ""
+    p_drawn: float = float("nan")
+
+    @property
+    def p(self) -> float:
+        """The p-value to go by: from the draws where there are any."""
+        return self.p_value if np.isnan(self.p_drawn) else self.p_drawn
 
 
 @dataclass(frozen=True)
@@ -177,7 +188,9 @@ def _by_item(
     name, dimension, slice_, references = common
     for kind in kinds:
         found = correlate(metric.segments, human, kind=kind, groups=units.item_names, **settings)  # type: ignore[arg-type]
-        yield Row(name, dimension, "item", slice_, references, kind, found.estimate, found.p_value)
+        yield Row(
+            name, dimension, "item", slice_, references, kind, found.estimate, found.p_value, p_drawn=found.p_drawn
+        )
     if accuracy:
         by_item = _several_systems(units)
         right = pairwise_accuracy(
@@ -217,7 +230,18 @@ def _held_fixed(
     drawn = partial(x, y, z, weights=weights) if len(weights) and not np.isnan(value) else np.empty(0)
     estimate = percentile(value, drawn, level=settings["level"], n=len(x), unit="groups")
     p = partial_p_value(value, n=len(x), given=len(fixed))
-    yield Row(name, dimension, "item", slice_, references, "partial", estimate, p, f"given {', '.join(fixed)}")
+    yield Row(
+        name,
+        dimension,
+        "item",
+        slice_,
+        references,
+        "partial",
+        estimate,
+        p,
+        f"given {', '.join(fixed)}",
+        drawn_p_value(drawn),
+    )
 
 
 def _by_system(

@@ -35,11 +35,16 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True)
 class Correlation:
-    """One correlation: its estimate, the p-value of no correlation, and what it is."""
+    """One correlation: its estimate, the p-value of no correlation, and what it is.
+
+    ``p_value`` is the textbook's, which takes all units for independent. ``p_drawn`` comes from the bootstrap draws
+    and knows of groups: several outputs for one source say less than as many for different sources.
+    """
 
     estimate: Estimate
     p_value: float
     kind: str
+    p_drawn: float = float("nan")
 
     @property
     def value(self) -> float:
@@ -102,15 +107,18 @@ def correlate(
     one, other = one[kept], other[kept]
     drawn = draws(len(one), groups=names, resamples=resamples, seed=seed)
     value = correlation(one, other, kind=kind)
-    unit = "units" if groups is None else "groups"
-    estimate = percentile(
-        value,
-        weighted(one, other, drawn, kind=kind) if resamples and len(one) else np.empty(0),
-        level=level,
-        n=len(one),
-        unit=unit,
-    )
-    return Correlation(estimate, p_value(one, other, kind=kind), kind)
+    values = weighted(one, other, drawn, kind=kind) if resamples and len(one) else np.empty(0)
+    estimate = percentile(value, values, level=level, n=len(one), unit="units" if groups is None else "groups")
+    return Correlation(estimate, p_value(one, other, kind=kind), kind, drawn_p_value(values))
+
+
+def drawn_p_value(drawn: Floats) -> float:
+    """Two-sided: how rarely the draws lie on the other side of 0, counted so that it is never 0 itself."""
+    defined = drawn[~np.isnan(drawn)]
+    if not len(defined):
+        return float("nan")
+    rarer = min(int(np.sum(defined <= 0)), int(np.sum(defined >= 0)))
+    return min(1.0, 2 * (rarer + 1) / (len(defined) + 1))
 
 
 def draws(n: int, *, groups: Sequence[str] | None = None, resamples: int = 1000, seed: int = 12345) -> Floats:
