@@ -172,7 +172,7 @@ def test_claims_claim_what_the_numbers_allow():
     assert "no difference may be claimed" in none
     assert "200 items show differences of about" in none
     (baseline,) = claims(_compared({"A": 0.7, "B": 0.9, "C": 0.7, "D": 0.4}, baseline="A"))
-    assert "B score better than A; D score worse than A; C cannot be told from A" in baseline
+    assert "B scores better than A; D scores worse than A; C cannot be told from A" in baseline
     (ranking,) = claims(_compared({"A": 0.9, "B": 0.7, "C": 0.7, "D": 0.4}))
     assert "A scores best; 5 of 6 pairs" in ranking
 

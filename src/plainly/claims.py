@@ -52,12 +52,18 @@ def _one(each: Comparison, *, family: int, unit: str) -> str:
 
 def _against(baseline: str, spec: str, decided: Sequence[Comparison], *, family: int) -> str:
     said = {
-        "score better than": [each.system for each in decided if each.winner == each.system],
-        "score worse than": [each.system for each in decided if each.winner == baseline],
-        "differ, for better or worse, from": [each.system for each in decided if each.significant and not each.winner],
-        "cannot be told from": [each.system for each in decided if not each.significant],
+        ("scores", "score", "better than"): [each.system for each in decided if each.winner == each.system],
+        ("scores", "score", "worse than"): [each.system for each in decided if each.winner == baseline],
+        ("differs", "differ", "for better or worse, from"): [
+            each.system for each in decided if each.significant and not each.winner
+        ],
+        ("cannot", "cannot", "be told from"): [each.system for each in decided if not each.significant],
     }
-    sentences = [f"{_names(names)} {verb} {baseline}" for verb, names in said.items() if names]
+    sentences = [
+        f"{_names(names)} {one if len(names) == 1 else several} {rest} {baseline}"
+        for (one, several, rest), names in said.items()
+        if names
+    ]
     return f"{spec}: {'; '.join(sentences)} ({_basis(decided, family)})."
 
 

@@ -80,7 +80,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action.add_argument("-m", "--metric", default="sari", help="which metric (sari)")
         action.add_argument("--part", action="append", metavar="NAME", help="which of its outputs; may be repeated")
         if name == "regress":
-            action.add_argument("--model", choices=MODELS, default="lasso")
+            action.add_argument("--model", choices=MODELS, default="lasso", help="which model (lasso)")
             action.add_argument("--alpha", type=float, help="penalty; default: chosen by cross-validation")
             action.add_argument("--folds", type=int, default=10, help="folds, by source (10)")
 

@@ -8,7 +8,7 @@ from typing import Any
 from plainly.cli import advice, extras, inputs, output, streaming
 from plainly.evalset import EvalSet
 from plainly.evaluate import Evaluation, Scores, evaluate
-from plainly.operations import options
+from plainly.operations import options as by_operation
 from plainly.stats.estimate import Estimate
 
 HELP = """Score what systems wrote.
@@ -25,7 +25,7 @@ HELP = """Score what systems wrote.
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     inputs.add_metrics(parser)
-    options.add_arguments(parser)
+    by_operation.add_arguments(parser)
     intervals = parser.add_argument_group("confidence intervals")
     intervals.add_argument("--no-intervals", action="store_true", help="scores only")
     intervals.add_argument("--level", type=float, default=0.95, help="confidence level (0.95)")
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if streaming.wanted(args):
         return streaming.run(args)
     given = inputs.read(args)
-    selection = options.apply(args, given.evalset)
+    selection = by_operation.apply(args, given.evalset)
     if selection is not None:
         output.note(f"Chosen by operation: {selection}.")
         chosen = {system: selection.outputs(texts) for system, texts in given.outputs.items()}

@@ -24,6 +24,18 @@ RECIPES: dict[str, tuple[str, str]] = {
         "plainly.reproduce.assetann",
         "Linguistic corpus annotation for automatic text simplification evaluation (Cardon et al. 2022)",
     ),
+    "bleu-splitting": (
+        "plainly.reproduce.bleu_splitting",
+        "BLEU is not suitable for the evaluation of text simplification (Sulem et al. 2018)",
+    ),
+    "sle": (
+        "plainly.reproduce.sle",
+        "Simplicity Level Estimate: a learned reference-less metric for sentence simplification (Cripwell et al. 2023)",
+    ),
+    "tradeoff": (
+        "plainly.reproduce.tradeoff",
+        "Human evaluation for text simplification: the simplicity–adequacy tradeoff (Schwarzer and Kauchak 2018)",
+    ),
 }
 
 
