@@ -21,6 +21,8 @@ METRICS: dict[str, str] = {
     "tbleu": "plainly.metrics.bleu_variants:TBleu",
     "fkbleu": "plainly.metrics.bleu_variants:FkBleu",
     "chrf": "plainly.metrics.chrf:Chrf",
+    "sle": "plainly.metrics.learned.sle:Sle",
+    "meaning": "plainly.metrics.learned.meaning:Meaning",
 }
 ENTRY_POINT_GROUP = "plainly.metrics"
 
