@@ -250,6 +250,8 @@ def test_no_outputs_missing_outputs_and_uneven_outputs(tmp_path: Path) -> None:
     assert "Did you mean 'ACCESS.txt'?" in fault(read_outputs, str(tmp_path / "access.txt"))
     assert f"{b} has 1 line but {a} has 2" in fault(read_outputs, [a, b])
     assert "b.txt has 1 line but the evaluation set has 2" in fault(read_outputs, [a, b], n=2)
+    without_sources = fault(read_outputs, b, n=2, against="ref.txt", sources=["", ""])
+    assert "blank" not in without_sources
     assert "is a folder" in fault(read_outputs, str(tmp_path))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from plainly.errors import BadSpec, DataUnavailable
 from plainly.evalset import EvalSet
 from plainly.metrics.readability import Ari, ColemanLiau, Fkgl, Flesch, GunningFog, Smog
 from plainly.protocol import Metric
-from plainly.text import chunks, counts
+from plainly.text import chunks, counts, sentences, syllables, words
 
 # EASSE at 6a4352e, corpus_fkgl (13a, lower case, Punkt) on the public outputs for TurkCorpus test, 359 items.
 EASSE = {
@@ -215,9 +217,9 @@ def test_a_memo_that_is_full_starts_afresh(monkeypatch: pytest.MonkeyPatch) -> N
     [
         {"variant": "eases"},
         {"sentences": "stops"},
-        {"variant": "easse", "sentences": "rules"},
-        {"variant": "easse", "syllables": "cmudict"},
         {"syllables": "guess"},
+        {"variant": "easse", "sentences": "stops"},
+        {"variant": "easse", "syllables": "cmudict"},
     ],
 )
 def test_unknown_settings_are_refused(parameters: dict[str, str]) -> None:
@@ -228,3 +230,17 @@ def test_unknown_settings_are_refused(parameters: dict[str, str]) -> None:
 def test_specs() -> None:
     assert repr(Fkgl()) == "fkgl"
     assert repr(Fkgl(variant="easse", sentences="punkt")) == "fkgl(variant=easse,sentences=punkt)"
+
+
+@pytest.mark.parametrize("module", [sentences, syllables, words])
+def test_examples_in_the_code(module: ModuleType) -> None:
+    outcome = doctest.testmod(module)
+    assert outcome.attempted
+    assert not outcome.failed
+
+
+def test_examples_in_the_documentation() -> None:
+    page = Path(__file__).parent.parent / "docs" / "metrics-readability.md"
+    outcome = doctest.testfile(str(page), module_relative=False)
+    assert outcome.attempted
+    assert not outcome.failed

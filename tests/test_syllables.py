@@ -72,10 +72,12 @@ def _cmudict() -> dict[str, set[int]]:
 
 
 def test_rules_against_cmudict() -> None:
-    """On the 117,467 words of CMUdict the rules agree with a listed pronunciation 95 times in a hundred."""
+    """The rules agree with a pronunciation that CMUdict lists for 95 words in a hundred (every fifth word is tried)."""
     known = _cmudict()
-    right = sum(syllables.count_rules(word) in listed for word, listed in known.items())
-    assert right / len(known) > 0.945
+    tried = list(known.items())[::5]
+    right = sum(syllables.count_rules(word) in listed for word, listed in tried)
+    assert len(tried) > 20_000
+    assert right / len(tried) > 0.945
 
 
 def test_cmudict_counts_pronunciations_and_falls_back_on_rules() -> None:

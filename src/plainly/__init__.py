@@ -4,7 +4,7 @@
 >>> r = plainly.score(sources=["He was obliged to leave."], outputs=["He had to go."],
 ...                   references=[["He had to leave."]], metrics=["sari"], intervals=False)
 >>> round(r["sari"].value, 2)
-56.25
+49.98
 """
 
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from plainly.api import load, metric, metrics, score, systems
+    from plainly.api import load, metric, metric_names, score, systems
     from plainly.evalset import EvalSet
 
 # Name → where it lives. Looked up at first use, so that importing plainly costs nothing.
@@ -20,11 +20,11 @@ _PUBLIC = {
     "score": "plainly.api",
     "load": "plainly.api",
     "metric": "plainly.api",
-    "metrics": "plainly.api",
+    "metric_names": "plainly.api",
     "systems": "plainly.api",
     "EvalSet": "plainly.evalset",
 }
-__all__ = ["EvalSet", "__version__", "load", "metric", "metrics", "score", "systems"]
+__all__ = ["EvalSet", "__version__", "load", "metric", "metric_names", "score", "systems"]
 
 
 def __getattr__(name: str) -> Any:

@@ -112,7 +112,7 @@ def metric(spec: str | Metric) -> Metric:
     return registry.metric(spec)
 
 
-def metrics() -> tuple[str, ...]:
+def metric_names() -> tuple[str, ...]:
     """The names of all metrics."""
     return registry.names()
 

@@ -32,7 +32,8 @@ class MissingExtra(PlainlyError):
     def __init__(self, feature: str, *, package: str, extra: str) -> None:
         self.package, self.extra = package, extra
         super().__init__(
-            f"{feature} needs the package {package!r}, which is not installed. Install it: pip install 'plainly[{extra}]'"
+            f"{feature} needs the package {package!r}, which is not installed. "
+            f"Install it: pip install 'plainly[{extra}]'"
         )
 
 

@@ -83,7 +83,7 @@ class EvalSet:
         return len(self.ids)
 
     def __getitem__(self, index: Index) -> EvalSet:
-        chosen = np.arange(len(self))[index]  # type: ignore[index]
+        chosen = np.arange(len(self))[index]
         if chosen.ndim != 1:
             raise BadInput("An evaluation set is indexed by a slice, a mask or a list of positions.")
 

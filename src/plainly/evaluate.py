@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import plainly
-from plainly import protocol
-from plainly import registry, tables
+from plainly import protocol, registry, tables
 from plainly.errors import BadInput, did_you_mean
 from plainly.evalset import EvalSet
 from plainly.protocol import Floats, Metric
@@ -171,10 +170,14 @@ class Evaluation(Mapping[str, SystemScores]):
 
     def table(self) -> Grid:
         """Systems down, metrics across, with intervals where there are any."""
-        shown = {spec: _shown(next(iter(self.systems.values()))[spec].metric) for spec in self.specs}
+        metrics = {spec: scores.metric for spec, scores in next(iter(self.systems.values()), {}).items()}
+        shown = {spec: _shown(metric) for spec, metric in metrics.items()}
         header = ["system"]
         for spec, names in shown.items():
-            header += [spec if position == 0 else name for position, name in enumerate(names)]
+            # SARI's headline is called sari; that of edits is called kept, and says so.
+            header += [spec if name == metrics[spec].name else name for name in names]
+            if names[0] != metrics[spec].name:
+                header[-len(names)] = f"{spec}: {names[0]}"
         rows = []
         for system, of_system in self.systems.items():
             cells = [system or "outputs"]
@@ -209,7 +212,9 @@ def evaluate(
     chosen = _checked_metrics(metrics, evalset)
     for system, texts in outputs.items():
         if len(texts) != len(evalset):
-            raise BadInput(f"System {system!r} has {len(texts)} outputs for {len(evalset)} items; give one for each item.")
+            raise BadInput(
+                f"System {system!r} has {len(texts)} outputs for {len(evalset)} items; give one for each item."
+            )
     systems = {}
     resampler = Resampler(n=len(evalset), resamples=resamples, seed=seed, groups=evalset.groups)
     for system, texts in outputs.items():
@@ -228,7 +233,7 @@ def signature(metric: Metric, evalset: EvalSet) -> str:
     parts = [protocol.spec(metric, full=True)]
     if "references" in metric.needs:
         counts = evalset.reference_counts
-        fewest, most = int(counts.min(initial=0)), int(counts.max(initial=0))
+        fewest, most = (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
         parts.append(f"refs:{most}" if fewest == most else f"refs:{fewest}-{most}")
     parts.append(f"data:{evalset.fingerprint}")
     parts += [f"{package}:{_version(package)}" for package in getattr(metric, "packages", ())]

@@ -18,7 +18,7 @@ Better = Literal["higher", "lower", "neither"]
 
 @runtime_checkable
 class Metric(Protocol):
-    """A metric as a value. Implementations are frozen dataclasses (with ``repr=False``); their fields are the parameters.
+    """A metric as a value: a frozen dataclass (with ``repr=False``) whose fields are its parameters.
 
     ``measure`` gives one row of numbers per item; rows of any items may be added up. ``score`` is a formula over
     summed rows, vectorised over leading axes, so that corpus scores, segment scores and bootstrap draws are one call.
@@ -43,9 +43,11 @@ class Metric(Protocol):
 
 def spec(metric: Metric, *, full: bool = False) -> str:
     """The text that names a metric: ``sari(variant=hf)``. Parameters at their default are left out unless ``full``."""
+    if not dataclasses.is_dataclass(metric):  # somebody's own object, with no parameters that we know of
+        return metric.name
     shown = [
         f"{field.name}={_text(getattr(metric, field.name))}"
-        for field in dataclasses.fields(metric)  # type: ignore[arg-type]
+        for field in dataclasses.fields(metric)
         if field.init and (full or getattr(metric, field.name) != field.default)
     ]
     return f"{metric.name}({','.join(shown)})" if shown else metric.name

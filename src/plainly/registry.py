@@ -21,6 +21,19 @@ METRICS: dict[str, str] = {
     "tbleu": "plainly.metrics.bleu_variants:TBleu",
     "fkbleu": "plainly.metrics.bleu_variants:FkBleu",
     "chrf": "plainly.metrics.chrf:Chrf",
+    "fkgl": "plainly.metrics.readability:Fkgl",
+    "flesch": "plainly.metrics.readability:Flesch",
+    "ari": "plainly.metrics.readability:Ari",
+    "coleman_liau": "plainly.metrics.readability:ColemanLiau",
+    "smog": "plainly.metrics.readability:Smog",
+    "gunning_fog": "plainly.metrics.readability:GunningFog",
+    "levenshtein": "plainly.metrics.edits:LevenshteinEdits",
+    "edits": "plainly.metrics.edits:Edits",
+    "compression": "plainly.metrics.edits:Compression",
+    "quality": "plainly.metrics.edits:Quality",
+    "splits": "plainly.metrics.form:Splits",
+    "length": "plainly.metrics.form:Length",
+    "lexical": "plainly.metrics.lexical:Lexical",
     "sle": "plainly.metrics.learned.sle:Sle",
     "meaning": "plainly.metrics.learned.meaning:Meaning",
 }
@@ -96,7 +109,9 @@ def choice(value: str, allowed: Iterable[str], *, parameter: str) -> None:
     """Raise unless ``value`` is one of the allowed; for use in a metric's ``__post_init__``."""
     allowed = tuple(allowed)
     if value not in allowed:
-        raise BadSpec(f"{parameter}={value!r} is not known.{did_you_mean(value, allowed)} It may be: {', '.join(allowed)}")
+        raise BadSpec(
+            f"{parameter}={value!r} is not known.{did_you_mean(value, allowed)} It may be: {', '.join(allowed)}"
+        )
 
 
 def _value(text: str, hint: Any, *, where: str) -> Any:

@@ -92,7 +92,7 @@ def delimited(header: Sequence[str], rows: Sequence[Sequence[object]], *, delimi
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows([["" if value is None or value != value else value for value in row] for row in rows])  # noqa: PLR0124
+    writer.writerows([["" if value is None or value != value else value for value in row] for row in rows])
     return out.getvalue().rstrip("\n")
 
 
@@ -100,9 +100,10 @@ def html(grid: Grid) -> str:
     """A plain HTML table, for notebooks."""
 
     def line(cells: Sequence[str], tag: str) -> str:
+        sides = ("left" if column in grid.text_columns else "right" for column in range(len(cells)))
         styled = (
-            f'<{tag} style="text-align:{"left" if column in grid.text_columns else "right"}">{html_escapes.escape(cell)}</{tag}>'
-            for column, cell in enumerate(cells)
+            f'<{tag} style="text-align:{side}">{html_escapes.escape(cell)}</{tag}>'
+            for side, cell in zip(sides, cells, strict=True)
         )
         return "<tr>" + "".join(styled) + "</tr>"
 
@@ -119,6 +120,4 @@ def display_width(text: str) -> int:
     if text.isascii():
         return len(text)
     text = re.sub("[\u200b-\u200f\u202a-\u202e\ufe00-\ufe0f]", "", text)
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -1,0 +1,75 @@
+"""The command line: one module a command, imported only when its command is called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from plainly import __version__
+from plainly.errors import PlainlyError, did_you_mean
+
+# Command → what it does, in the order in which people need them. The module is plainly.cli.<command>.
+COMMANDS = {
+    "score": "score what systems wrote",
+    "metrics": "list the metrics, or explain one",
+    "data": "list, describe and fetch public test sets and outputs",
+}
+
+_EPILOG = "plainly COMMAND --help tells what a command takes. Start with: plainly score --demo"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status: 0 done, 2 for what the user can put right, 130 when interrupted."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except PlainlyError as error:
+        print(f"plainly: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader went away (plainly … | head); keep the interpreter from complaining when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("plainly: interrupted", file=sys.stderr)
+        return 130
+
+
+def _run(arguments: list[str]) -> int:
+    name = arguments[0] if arguments else "--help"
+    if name in ("-h", "--help", "help"):
+        _overview().print_help()
+        return 0
+    if name in ("-V", "--version"):
+        print(f"plainly {__version__}")
+        return 0
+    if name not in COMMANDS:
+        kind = "option" if name.startswith("-") else "command"
+        raise PlainlyError(f"Unknown {kind} {name!r}.{did_you_mean(name, COMMANDS)} See: plainly --help")
+    command = importlib.import_module(f"plainly.cli.{name}")
+    parser = argparse.ArgumentParser(
+        prog=f"plainly {name}",
+        description=command.HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.configure(parser)
+    # Outputs may stand before, between and after options; argparse allows that only where there are no sub-commands.
+    parse = parser.parse_args if parser._subparsers else parser.parse_intermixed_args
+    status: int = command.run(parse(arguments[1:]))
+    sys.stdout.flush()
+    return status
+
+
+def _overview() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="plainly", description="Evaluate text simplification.", epilog=_EPILOG, allow_abbrev=False
+    )
+    parser.add_argument("-V", "--version", action="store_true", help="print the version")
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    for name, help_text in COMMANDS.items():
+        commands.add_parser(name, help=help_text)
+    return parser

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,8 +64,11 @@ def read_files(
     elif missing:
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(_THREADS) as pool:
+        pool = ThreadPoolExecutor(_THREADS)
+        try:
             here.update(zip(missing, pool.map(lambda file: _download(file, progress), missing), strict=True))
+        finally:
+            pool.shutdown(cancel_futures=True)  # After a failure the rest would fail too, one time-out after another.
     return tuple(found for file in files if (found := here[file]) is not None)
 
 
@@ -86,7 +89,7 @@ def _at_hand(card: Card, file: File, *, repair: bool) -> Local | None:
     if isinstance(mirror, Path):
         path = mirror / file.place
         if path.is_file():
-            data = path.read_bytes()
+            data = _content(path)
             if problem := _wrong(file, data):
                 raise DataUnavailable(
                     f"{path} is not the file that belongs there: {problem}. It is read because {MIRROR} is set. "
@@ -96,7 +99,7 @@ def _at_hand(card: Card, file: File, *, repair: bool) -> Local | None:
     path = cache_directory() / file.place
     if not path.is_file():
         return None
-    data = path.read_bytes()
+    data = _content(path)
     problem = _wrong(file, data)
     if problem and not repair:
         raise DataUnavailable(
@@ -118,6 +121,13 @@ def _mirror() -> Path | str | None:
             f"{MIRROR} is {named!r}, which is no directory and no http(s) URL. Correct it, or unset it to download."
         )
     return directory
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataUnavailable(f"Cannot read {path}: {error.strerror}. Make it readable or remove it.") from error
 
 
 def _wrong(file: File, data: bytes) -> str:
@@ -166,24 +176,26 @@ def _claim_part(target: Path) -> Path:
     Renaming is atomic, so of two processes only one gets the remains and the other starts from nothing.
     """
     own = target.with_name(f"{target.name}.{os.urandom(4).hex()}.part")
-    for left in (target.with_name(f"{target.name}.part"), *_abandoned(target)):
+    left = [target.with_name(f"{target.name}.part")]
+    left += (  # Parts of processes that were killed keep the names that they were given.
+        path
+        for path in target.parent.glob("*.part")
+        if path.name.startswith(f"{target.name}.") and len(path.name) == len(own.name) and _is_abandoned(path)
+    )
+    for path in left:
         try:
-            os.rename(left, own)
+            os.rename(path, own)
+            break
         except FileNotFoundError:
             continue
-        break
     return own
 
 
-def _abandoned(target: Path) -> Iterable[Path]:
-    for path in target.parent.iterdir():
-        if path.name.startswith(f"{target.name}.") and path.suffix == ".part":
-            try:
-                quiet = time.time() - path.stat().st_mtime
-            except FileNotFoundError:
-                continue
-            if quiet > _STALE:
-                yield path
+def _is_abandoned(part: Path) -> bool:
+    try:
+        return time.time() - part.stat().st_mtime > _STALE
+    except FileNotFoundError:
+        return False
 
 
 def _transfer(url: str, file: File, part: Path, progress: Progress | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
@@ -30,6 +31,13 @@ class _Part:
 
     def __len__(self) -> int:
         return self.lines if isinstance(self.lines, int) else len(self.lines)
+
+    @property
+    def text(self) -> Sequence[str]:
+        return () if isinstance(self.lines, int) else self.lines
+
+    def by_item(self) -> Sequence[tuple[str, ...]]:
+        return self.rows or [(line,) for line in self.text]
 
     def fit(self, other: _Part) -> None:
         check_length(self.name, self.lines, against=other.name, expected=other.lines, unit=self.unit)
@@ -99,8 +107,7 @@ def _roles(sheet: Table, columns: Columns | None) -> Roles:
 
 def _references(path: str, columns: Columns | None) -> _Part:
     if not table_format(path):
-        lines = read_lines(path)
-        return _Part(label(path), lines, [(line,) for line in lines])
+        return _Part(label(path), read_lines(path))
     sheet = read_table(path)
     roles = find_roles(sheet, {role: name for role, name in (columns or {}).items() if role.startswith("reference")})
     if not roles.references:
@@ -132,8 +139,11 @@ def _by_item(parts: Sequence[_Part], first: _Part, *, compare: bool) -> list[tup
         )
     for part in parts:
         part.fit(first)
-    rows = [tuple(text for piece in pieces for text in piece) for pieces in zip(*(p.rows for p in parts), strict=True)]
-    if square and not isinstance(first.lines, int) and looks_transposed(rows, first.lines):
+    if all(part.unit == "line" for part in parts):  # the usual case, without a little tuple for each reference
+        rows = list(zip(*(part.text for part in parts), strict=True))
+    else:
+        rows = [tuple(chain.from_iterable(pieces)) for pieces in zip(*(part.by_item() for part in parts), strict=True)]
+    if square and looks_transposed(rows, first.text):
         raise BadInput(
             f"The {n} references files are transposed: line i of {parts[0].name} is not like line i of {first.name}, "
             f"but each file as a whole is like one of its lines. {_TURN}"

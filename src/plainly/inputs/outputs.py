@@ -63,7 +63,7 @@ def read_outputs(
             systems += _from_table(name, read_table(place, format=kind), ids, columns)
     if n is None:
         against, sources, n = systems[0].file, systems[0].lines, len(systems[0].lines)
-    expected: Sequence[str] | int = sources if len(sources) == n else n
+    expected: Sequence[str] | int = sources if len(sources) == n and any(sources) else n
     for system in systems:
         check_length(system.file, system.lines, against=against, expected=expected, unit=system.unit)
     return dict(zip(_names(systems), (system.lines for system in systems), strict=True))

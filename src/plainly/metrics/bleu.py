@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 from plainly.text import ngrams
-from plainly.text.keys import ORDER
+from plainly.text.keys import ORDER, Ints
 from plainly.text.tokenise import TOKENISERS
+
+Bools = npt.NDArray[np.bool_]
 
 ROW_WIDTH = 2 * ORDER + 2
 _SMOOTHING_VALUES = {"none": 0.0, "exp": 0.0, "floor": 0.0, "add-k": 1.0}
@@ -73,7 +76,7 @@ class Bleu(Metric):
         correct, total = totals[..., :ORDER].copy(), totals[..., ORDER : 2 * ORDER].copy()
         output_length, reference_length = totals[..., -2], totals[..., -1]
         penalty = _brevity_penalty(output_length, reference_length)
-        any_match = correct[..., : self.max_order].any(axis=-1)
+        any_match = np.asarray(correct[..., : self.max_order].any(axis=-1))
         precisions, defined = self._precisions(correct, total)
         orders = np.arange(ORDER) < self.max_order
         used = defined & orders if self.effective_order else np.broadcast_to(orders, defined.shape)
@@ -85,7 +88,7 @@ class Bleu(Metric):
         lengths = np.stack((penalty, output_length, reference_length), axis=-1)
         return np.concatenate((bleu[..., None], precisions, lengths), axis=-1)
 
-    def _precisions(self, correct: Floats, total: Floats) -> tuple[Floats, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+    def _precisions(self, correct: Floats, total: Floats) -> tuple[Floats, Bools]:
         """Smoothed precisions in percent, and which orders have any n-gram (Chen and Cherry 2014, methods 1 to 3)."""
         smooth = ("none" if self._is_multi_bleu else "exp") if self.smooth == "auto" else self.smooth
         value = _SMOOTHING_VALUES[smooth] if self.smooth_value is None else self.smooth_value
@@ -107,17 +110,18 @@ class Bleu(Metric):
 
 def _rows(block: ngrams.Block, outputs: Sequence[str]) -> Floats:
     found = ngrams.match(block, outputs)
-    correct = found.total(np.minimum(found.count, found.take(found.block.reference_most)))
+    clipped = np.minimum(found.count[found.known], found.block.reference_most[found.where])
+    correct = ngrams.add_up(found.cell[found.known], clipped, found.block)
     total = np.maximum(found.lengths[:, None] - np.arange(ORDER), 0)
     lengths = np.stack((found.lengths, _closest(found.lengths, block.reference_lengths)), axis=1)
     return np.concatenate((correct, total, lengths), axis=1).astype(np.float64)
 
 
-def _closest(lengths: ngrams.Ints, reference_lengths: ngrams.Ints) -> ngrams.Ints:
+def _closest(lengths: Ints, reference_lengths: Ints) -> Ints:
     """The reference length nearest to each output's; the shorter of two equally near."""
     distance = 2 * np.abs(reference_lengths - lengths[:, None]) + (reference_lengths > lengths[:, None])
     distance[reference_lengths < 0] = np.iinfo(np.int64).max
-    nearest: ngrams.Ints = np.take_along_axis(reference_lengths, distance.argmin(axis=1)[:, None], axis=1)[:, 0]
+    nearest: Ints = np.take_along_axis(reference_lengths, distance.argmin(axis=1)[:, None], axis=1)[:, 0]
     return nearest
 
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
-from plainly.protocol import Better, Floats, Metric, Needs
-from plainly.metrics.bleu import ROWROW_WIDTH, Bleu
+from plainly.metrics.bleu import ROW_WIDTH, Bleu
 from plainly.metrics.readability import Fkgl
+from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 from plainly.text.keys import ORDER
 from plainly.text.tokenise import TOKENISERS
@@ -129,13 +129,15 @@ class FkBleu(Metric):
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         fkgl = Fkgl()
         of_sources = evalset.prepare("fkbleu", lambda evalset: fkgl.measure(evalset, evalset.sources))
-        return np.concatenate((self._ibleu.measure(evalset, outputs), fkgl.measure(evalset, outputs), of_sources), axis=1)
+        of_outputs = fkgl.measure(evalset, outputs)
+        return np.concatenate((self._ibleu.measure(evalset, outputs), of_outputs, of_sources), axis=1)
 
     def score(self, totals: Floats) -> Floats:
         ibleu = self._ibleu.score(totals[..., : 2 * ROW_WIDTH])[..., 0]
         readability = totals[..., 2 * ROW_WIDTH :]
         middle = readability.shape[-1] // 2
-        of_output, of_source = (Fkgl().score(part)[..., 0] for part in (readability[..., :middle], readability[..., middle:]))
+        of_output = Fkgl().score(readability[..., :middle])[..., 0]
+        of_source = Fkgl().score(readability[..., middle:])[..., 0]
         easier = of_source - of_output if self.direction == "easier" else of_output - of_source
         return np.stack((ibleu / (1 + np.exp(-easier)), ibleu, of_output, of_source), axis=-1)
 

@@ -13,12 +13,13 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from plainly.evalset import EvalSet
+from plainly.metrics.means import ratio
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 from plainly.text import counts
 
-Sentences = Literal["default", "rules", "stops", "punkt"]
-Syllables = Literal["default", "rules", "cmudict", "easse"]
+Sentences = Literal["rules", "punkt"]
+Syllables = Literal["rules", "cmudict"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,13 +30,14 @@ class Fkgl(Metric):
     stops put in at random lower it as far as one likes: report its parts, never rank systems by it. It is not cut off
     at 0 and is undefined for text without words.
 
-    ``variant=easse`` counts as EASSE does (13a tokens in lower case, punctuation counted as words). ``sentences`` is
-    how sentences are found and ``syllables`` how syllables are counted; by default rules that need nothing installed.
+    ``variant=easse`` counts as EASSE does: 13a tokens in lower case, punctuation counted as words. Sentences are found
+    by rules, or by NLTK's Punkt with ``sentences=punkt``; syllables are counted by rules, or looked up with
+    ``syllables=cmudict``. The rules need nothing installed and differ between the variants.
     """
 
     variant: Literal["plainly", "easse"] = "plainly"
-    sentences: Sentences = "default"
-    syllables: Syllables = "default"
+    sentences: Sentences = "rules"
+    syllables: Syllables = "rules"
 
     name: ClassVar[str] = "fkgl"
     needs: ClassVar[Needs] = frozenset()
@@ -48,6 +50,7 @@ class Fkgl(Metric):
         "sentences",
         "syllables",
     )
+    shown: ClassVar[tuple[str, ...]] = ("fkgl", "words_per_sentence", "syllables_per_word")
     evidence: ClassVar[str] = (
         "FKGL only sees word and sentence length: full stops inserted at random drive it as low as one likes "
         "(Tanprasert & Kauchak 2021). Report its parts; do not rank systems by it."
@@ -55,16 +58,13 @@ class Fkgl(Metric):
 
     def __post_init__(self) -> None:
         choice(self.variant, ("plainly", "easse"), parameter="variant")
+        _check(self.sentences, self.syllables)
         if self.variant == "easse":
-            choice(self.sentences, ("default", "stops", "punkt"), parameter="sentences")
-            choice(self.syllables, ("default", "easse"), parameter="syllables")
-        else:
-            _check(self.sentences, self.syllables)
+            choice(self.syllables, ("rules",), parameter="with variant=easse, syllables")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         if self.variant == "easse":
-            split = "stops" if self.sentences == "default" else self.sentences
-            return counts.count_easse(outputs, split=split).astype(np.float64)
+            return counts.count_easse(outputs, split=self.sentences).astype(np.float64)
         return _count(self.sentences, self.syllables, outputs)[:, :3]
 
     def score(self, totals: Floats) -> Floats:
@@ -81,14 +81,17 @@ class Flesch(Metric):
     Higher is easier. What is said of FKGL holds here: it rewards short sentences, however they came about.
     """
 
-    sentences: Sentences = "default"
-    syllables: Syllables = "default"
+    sentences: Sentences = "rules"
+    syllables: Syllables = "rules"
 
     name: ClassVar[str] = "flesch"
     needs: ClassVar[Needs] = frozenset()
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("flesch", "words_per_sentence", "syllables_per_word")
-    evidence: ClassVar[str] = Fkgl.evidence.replace("FKGL", "Flesch reading ease").replace("as low", "as high")
+    evidence: ClassVar[str] = (
+        "Flesch reading ease only sees word and sentence length: full stops inserted at random raise it as far as one "
+        "likes (Tanprasert & Kauchak 2021, on FKGL). Do not rank systems by it."
+    )
 
     def __post_init__(self) -> None:
         _check(self.sentences, self.syllables)
@@ -110,7 +113,7 @@ class Ari(Metric):
     It counts no syllables, so it needs no rules of English pronunciation; otherwise as blind as FKGL.
     """
 
-    sentences: Sentences = "default"
+    sentences: Sentences = "rules"
 
     name: ClassVar[str] = "ari"
     needs: ClassVar[Needs] = frozenset()
@@ -135,7 +138,7 @@ class Ari(Metric):
 class ColemanLiau(Metric):
     """Coleman-Liau index: letters and sentences per hundred words, as a US school year."""
 
-    sentences: Sentences = "default"
+    sentences: Sentences = "rules"
 
     name: ClassVar[str] = "coleman_liau"
     needs: ClassVar[Needs] = frozenset()
@@ -164,8 +167,8 @@ class Smog(Metric):
     little.
     """
 
-    sentences: Sentences = "default"
-    syllables: Syllables = "default"
+    sentences: Sentences = "rules"
+    syllables: Syllables = "rules"
 
     name: ClassVar[str] = "smog"
     needs: ClassVar[Needs] = frozenset()
@@ -193,8 +196,8 @@ class GunningFog(Metric):
     by -es, -ed or -ing. Without a tagger every capitalised word passes for a proper noun.
     """
 
-    sentences: Sentences = "default"
-    syllables: Syllables = "default"
+    sentences: Sentences = "rules"
+    syllables: Syllables = "rules"
 
     name: ClassVar[str] = "gunning_fog"
     needs: ClassVar[Needs] = frozenset()
@@ -215,17 +218,9 @@ class GunningFog(Metric):
 
 
 def _count(sentences: str, syllables: str, outputs: Sequence[str]) -> Floats:
-    split = "rules" if sentences == "default" else sentences
-    syllable = "rules" if syllables == "default" else syllables
-    return counts.count(outputs, split=split, syllable=syllable).astype(np.float64)
+    return counts.count(outputs, split=sentences, syllable=syllables).astype(np.float64)
 
 
-def ratio(part: Floats, whole: Floats) -> Floats:
-    """Part by whole; undefined (NaN) where the whole is nothing."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(whole == 0, np.nan, np.divide(part, whole))
-
-
-def _check(sentences: str, syllables: str = "default") -> None:
-    choice(sentences, ("default", "rules", "punkt"), parameter="sentences")
+def _check(sentences: str, syllables: str = "rules") -> None:
+    choice(sentences, get_args(Sentences), parameter="sentences")
     choice(syllables, get_args(Syllables), parameter="syllables")

@@ -16,8 +16,8 @@ import numpy as np
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
-from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.metrics import sari_counts as counts
+from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 from plainly.text import ngrams
 from plainly.text.keys import ORDER
@@ -69,7 +69,7 @@ VARIANTS: dict[str, Settings] = {
         "13a",
         True,
         blank_token=True,
-        why="as xu with 0/0 = 1: doing nothing is rewarded, and a copy of the source beats every real system",
+        why="as xu with 0/0 = 1: full marks where nothing was done, so that a copy of the source scores high",
     ),
     "t2t": Settings(
         "sentence",
@@ -210,4 +210,3 @@ def _assemble(parts: Floats, operations: Floats | None) -> Floats:
     sari = operations.mean(axis=-1, keepdims=True)
     flat = parts.reshape(*parts.shape[:-3], -1)
     return np.asarray(100 * np.concatenate((sari, operations, flat), axis=-1))
-

@@ -1,4 +1,4 @@
-"""What SARI's variants count. S, C, R: occurrences of an n-gram in source, output (candidate), references; k: references.
+"""What SARI's variants count. S, C, R: occurrences of an n-gram in source, output, references; k: their number.
 
 Everything here is (items, operation, order, …) arrays, operations in the order add, keep, delete. Deletions need no
 look at n-grams that the output lacks: what is not kept is deleted, so sums over the source, made once, do.
@@ -15,7 +15,7 @@ from plainly.evalset import EvalSet
 from plainly.protocol import Floats
 from plainly.text import sentences
 from plainly.text.keys import ORDER, Ints
-from plainly.text.ngrams import Block, Match
+from plainly.text.ngrams import Block, Match, add_up
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ def _reference_side(block: Block, reference_count: int) -> ReferenceSide:
 
 def easse_counts(found: Match, side: ReferenceSide) -> Floats:
     """[correct, by the output, by the references] for each operation and order: (items, 3, ORDER, 3)."""
-    source, references = found.take(found.block.source), found.take(found.block.reference_sum)
-    k = side.k[found.cell // ORDER]
-    new = source == 0
-    kept = np.minimum(source, found.count) * k
-    keep_good, keep_total = found.total(np.minimum(kept, references)), found.total(kept)
-    counts = np.empty((len(found.block), 3, ORDER, 3))
-    counts[:, 0, :, 0] = found.total(new & (references > 0))
-    counts[:, 0, :, 1] = found.total(new)
+    # Only n-grams that the block knows can be kept or be added correctly; all others are added.
+    block, where = found.block, found.where
+    cell, source, references = found.cell[found.known], block.source[where], block.reference_sum[where]
+    kept = np.minimum(source, found.count[found.known]) * side.k[cell // ORDER]
+    keep_good, keep_total = add_up(cell, np.minimum(kept, references), block), add_up(cell, kept, block)
+    counts = np.empty((len(block), 3, ORDER, 3))
+    counts[:, 0, :, 0] = add_up(cell, source == 0, block)
+    counts[:, 0, :, 1] = add_up(found.cell, None, block) - add_up(cell, source > 0, block)
     counts[:, 0, :, 2] = side.added_types
     counts[:, 1, :, 0] = keep_good
     counts[:, 1, :, 1] = keep_total
@@ -83,7 +83,7 @@ def easse_counts(found: Match, side: ReferenceSide) -> Floats:
 
 
 def joshua_counts(found: Match, side: ReferenceSide) -> Floats:
-    """As ``easse_counts``, but keep carries Joshua's three statistics, two of them cut to whole numbers per sentence."""
+    """As ``easse_counts``, but keep carries Joshua's statistics, the second cut to a whole number per sentence."""
     counts = easse_counts(found, side)
     kept, good, all_kept = _keep(found, side)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -253,12 +253,15 @@ def _parts(precision: Floats, recall: Floats, *, precision_only: bool) -> Floats
 
 
 def _ratio(numerator: Floats, denominator: Floats, undefined: float) -> Floats:
-    return np.divide(numerator, denominator, out=np.full(np.shape(numerator), undefined), where=denominator > 0)
+    start = np.full(np.shape(numerator), undefined)
+    ratio: Floats = np.divide(numerator, denominator, out=start, where=denominator > 0)
+    return ratio
 
 
 def _f1(precision: Floats, recall: Floats) -> Floats:
     both = precision + recall
-    return np.divide(2 * precision * recall, both, out=np.zeros(np.shape(both)), where=both > 0)
+    scores: Floats = np.divide(2 * precision * recall, both, out=np.zeros(np.shape(both)), where=both > 0)
+    return scores
 
 
 def _grams(words: Sequence[str], length: int) -> list[tuple[str, ...]]:

@@ -97,15 +97,24 @@ def interval(
     if method == "bca":
         quantiles = _bca_quantiles(values, draws, jackknife(rows, score), tails)
     name = f"bootstrap-{method} over {unit}, {len(draws)} draws"
-    estimates = []
-    for position, value in enumerate(values):
-        defined = draws[:, position][~np.isnan(draws[:, position])]
-        if len(defined) and not np.isnan(value):
-            low, high = np.quantile(defined, np.clip(quantiles[:, position], 0, 1))
-        else:
-            low = high = np.nan
-        estimates.append(Estimate(float(value), float(low), float(high), level, len(rows), name))
-    return estimates
+    bounds = np.where(np.isnan(values), np.nan, _at_quantiles(draws, quantiles))
+    return [
+        Estimate(float(value), float(low), float(high), level, len(rows), name)
+        for value, low, high in zip(values, *bounds, strict=True)
+    ]
+
+
+def _at_quantiles(draws: Floats, quantiles: Floats) -> Floats:
+    """Each column's own quantiles over its defined draws, by linear interpolation as numpy.quantile does it.
+
+    One sort for all columns; numpy.quantile also imports numpy.ma, a tenth of a command's time.
+    """
+    ordered = np.sort(draws, axis=0)  # undefined draws go last
+    last = np.maximum((~np.isnan(draws)).sum(axis=0) - 1, 0)
+    position = np.clip(quantiles, 0, 1) * last
+    below = np.floor(position).astype(np.intp)
+    low, high = (np.take_along_axis(ordered, np.minimum(at, last), axis=0) for at in (below, below + 1))
+    return np.asarray(low + (high - low) * (position - below))
 
 
 def jackknife(rows: Floats, score: Score) -> Floats:

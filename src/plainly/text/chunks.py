@@ -6,15 +6,12 @@ integers per distinct chunk. Reading a text is then one dictionary look-up per c
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from plainly.text.chunkindex import ChunkIndex, Ints
 
 # A memo starts afresh when it has seen this many distinct chunks, and texts are read in blocks of this many, so that
 # memory is bounded on streams of any length.
@@ -46,10 +43,13 @@ class ChunkMemo:
     """From texts to facts about their chunks. ``describe`` is called once per distinct chunk and gives its row."""
 
     def __init__(
-        self, describe: Callable[[str], Sequence[int]], *, split: Callable[[str], list[str]] = str.split
+        self,
+        describe: Callable[[str], Sequence[int]],
+        *,
+        clean: Callable[[Sequence[str]], Sequence[str]] = lambda texts: texts,
     ) -> None:
         self._describe = describe
-        self._split = split
+        self._clean = clean
         self._table = _Table(describe)
 
     def read(self, texts: Sequence[str]) -> Chunked:
@@ -57,11 +57,8 @@ class ChunkMemo:
         table = self._table
         if len(table) > MEMO_LIMIT:
             table = self._table = _Table(self._describe)
-        chunked = list(map(self._split, texts))
-        offsets = np.zeros(len(chunked) + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, chunked), dtype=np.int64, count=len(chunked)), out=offsets[1:])
-        ids = np.fromiter(map(table.__getitem__, chain.from_iterable(chunked)), dtype=np.int64, count=int(offsets[-1]))
-        return Chunked(facts=table.rows[ids], offsets=offsets)
+        chunks = table.index.read(self._clean(texts))
+        return Chunked(facts=table.rows[chunks.ids], offsets=chunks.offsets)
 
     def blocks(self, texts: Sequence[str]) -> Iterator[Chunked]:
         """The same, a block of texts at a time."""
@@ -69,24 +66,21 @@ class ChunkMemo:
             yield self.read(texts[start : start + BLOCK])
 
 
-class _Table(dict[str, int]):
-    """Chunk → position of its row. A chunk that was never seen is described on the way; threads may share a table."""
+class _Table:
+    """A row of facts for every distinct chunk, in the order of their numbers."""
 
     def __init__(self, describe: Callable[[str], Sequence[int]]) -> None:
-        super().__init__()
         self._describe = describe
-        self._lock = threading.Lock()
+        self._used = 0
         self.rows = np.zeros((1024, len(describe("a"))), dtype=np.int64)
+        self.index = ChunkIndex(self._learn)
 
-    def __missing__(self, chunk: str) -> int:
-        row = self._describe(chunk)
-        with self._lock:
-            known = self.get(chunk)
-            if known is not None:
-                return known
-            position = len(self)
-            if position == len(self.rows):
-                self.rows = np.concatenate((self.rows, np.zeros_like(self.rows)))
-            self.rows[position] = row
-            self[chunk] = position
-        return position
+    def __len__(self) -> int:
+        return self._used
+
+    def _learn(self, chunks: Sequence[str]) -> None:
+        new = np.array([self._describe(chunk) for chunk in chunks], dtype=np.int64)
+        while self._used + len(new) > len(self.rows):
+            self.rows = np.concatenate((self.rows, np.zeros_like(self.rows)))
+        self.rows[self._used : self._used + len(new)] = new
+        self._used += len(new)

@@ -9,8 +9,9 @@ import numpy as np
 
 from plainly.errors import DataUnavailable, MissingExtra
 from plainly.text import sentences, syllables
-from plainly.text.chunks import Chunked, ChunkMemo, Ints
-from plainly.text.tokenise import tokens_13a
+from plainly.text.chunkindex import Ints
+from plainly.text.chunks import Chunked, ChunkMemo
+from plainly.text.tokenise import tokens_13a, unbroken
 from plainly.text.words import words
 
 # The columns of the rows that ``count`` gives. Letters and digits make a word's characters; a polysyllable has three
@@ -20,7 +21,6 @@ COLUMNS = ("sentences", "words", "syllables", "letters", "characters", "polysyll
 SYLLABLES: dict[str, Callable[[], syllables.Counter]] = {
     "rules": lambda: syllables.count_rules,
     "cmudict": syllables.cmudict,
-    "easse": lambda: lambda word: syllables.count_easse(word.lower()),
 }
 
 
@@ -49,8 +49,8 @@ def _memo(syllable: str) -> ChunkMemo:
             *sentences.facts(chunk),
             len(found),
             sum(sizes),
-            sum(character.isalpha() for word in found for character in word),
-            sum(character.isalnum() for word in found for character in word),
+            sum(len(word) if word.isalpha() else sum(map(str.isalpha, word)) for word in found),
+            sum(len(word) if word.isalnum() else sum(map(str.isalnum, word)) for word in found),
             sum(size >= 3 for size in sizes),
             sum(size >= 3 and is_hard(word, counter) for word, size in zip(found, sizes, strict=True)),
         )
@@ -79,10 +79,10 @@ _EASSE_STOPS = frozenset(".!?")
 _EASSE_CLOSERS = frozenset("\"')]}‘’“”«»")
 
 
-def count_easse(texts: Sequence[str], *, split: str = "stops") -> Ints:
+def count_easse(texts: Sequence[str], *, split: str = "rules") -> Ints:
     """Sentences, tokens and syllables as EASSE counts them, one row a text: 13a, lower case, punctuation counts.
 
-    ``split`` is punkt, as in EASSE, or stops: a sentence ends at a lone full stop, question or exclamation mark of
+    ``split`` is punkt, as in EASSE, or rules: a sentence ends at a lone full stop, question or exclamation mark of
     the 13a text and takes one closing quotation mark or bracket with it. On 13a text this is all that Punkt can see.
     """
     rows = np.zeros((len(texts), 3), dtype=np.int64)
@@ -112,16 +112,11 @@ def _describe_easse(chunk: str) -> tuple[int, ...]:
     )
 
 
-def _split_easse(text: str) -> list[str]:
-    # mteval-v13a joins words hyphenated at the end of a line.
-    return (text.replace("-\n", "") if "\n" in text else text).split()
-
-
-_easse_memo = ChunkMemo(_describe_easse, split=_split_easse)
+_easse_memo = ChunkMemo(_describe_easse, clean=unbroken)
 
 
 def _tokens_easse(text: str) -> list[str]:
-    return [token for chunk in _split_easse(text) for token in tokens_13a(chunk.lower())]
+    return [token for chunk in unbroken([text])[0].split() for token in tokens_13a(chunk.lower())]
 
 
 def _lone_stops(block: Chunked) -> Ints:

@@ -28,7 +28,7 @@ class Layout:
 
     @classmethod
     def fitting(cls, *, items: int, most_words: int, references: int) -> Layout | None:
-        """A layout with exact keys for this many items, distinct words in one item, and references; None if none fits."""
+        """A layout with exact keys for so many items, distinct words in an item, and references; None if none fits."""
         layout = cls(
             items=items,
             bits=max(most_words.bit_length(), _FEWEST_BITS),
@@ -53,14 +53,20 @@ class Layout:
         if self.bits:
             keys = np.zeros(len(item), dtype=np.uint64) if self.items == 1 else _shifted(item, ORDER * self.bits)
             for place, word in enumerate(words):
-                keys |= word << np.uint64((ORDER - 1 - place) * self.bits)
+                keys |= self.place(word, place)
             return keys
+        if not words:
+            return np.zeros(len(item), dtype=np.uint64)
         order = sum((word != 0).astype(np.uint64) for word in words) - np.uint64(1)
         state = np.zeros(len(item), dtype=np.uint64)
         for word in words:
             state = np.where(word != 0, _mixed(state ^ word), state)
         keys = (order << np.uint64(self.hash_bits)) | (state >> np.uint64(64 - self.hash_bits))
-        return keys if self.items == 1 else keys | _shifted(item, self.hash_bits + 2)
+        return keys if self.items == 1 else np.asarray(keys | _shifted(item, self.hash_bits + 2))
+
+    def place(self, words: Keys, place: int) -> Keys:
+        """Local ids shifted to where the word at ``place`` of an n-gram stands in an exact key."""
+        return words << np.uint64((ORDER - 1 - place) * self.bits)
 
     def unpack(self, keys: Keys) -> list[Keys]:
         """The four local ids of exact keys."""

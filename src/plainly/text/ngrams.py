@@ -21,6 +21,7 @@ from plainly.evalset import EvalSet
 from plainly.text.keys import ORDER, Ints, Keys, Layout, run_starts
 from plainly.text.tokenise import Encoded, Vocabulary, vocabulary
 
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.bool_]
 T = TypeVar("T")
@@ -62,7 +63,7 @@ class Block:
 
     def total(self, values: Numbers) -> Floats:
         """Add up one value per n-gram into (items, ORDER)."""
-        return _add_up(self.cell, values, len(self))
+        return add_up(self.cell, values, self)
 
     def derive(self, key: Hashable, build: Callable[[Block], T]) -> T:
         """``build(self)``, computed once and kept for as long as the block is."""
@@ -92,7 +93,7 @@ class Match:
 
     def total(self, values: Numbers) -> Floats:
         """Add up one value per n-gram into (items, ORDER)."""
-        return _add_up(self.cell, values, len(self.block))
+        return add_up(self.cell, values, self.block)
 
 
 def prepared(
@@ -122,7 +123,7 @@ def match(block: Block, outputs: Sequence[str]) -> Match:
     most = int(local.max(initial=0))
     if not block.layout.fits(most):
         block = _widened(block, most)
-    keys = np.concatenate([keys for keys, _ in _grams(block.layout, local, owner, encoded)])
+    keys = np.concatenate([_NO_KEYS, *(keys for keys, _ in _grams(block.layout, local, owner, encoded))])
     keys.sort()
     first = run_starts(keys)
     keys, count = keys[first], np.diff(first, append=len(keys))
@@ -136,9 +137,12 @@ def match(block: Block, outputs: Sequence[str]) -> Match:
     return Match(block, encoded.lengths, keys, cell, count, known, where[known])
 
 
-def _add_up(cell: Ints, values: Numbers, items: int) -> Floats:
-    # Sums are exact where the values are integers, since they stay far below 2**53.
-    return np.bincount(cell, weights=values, minlength=items * ORDER).reshape(items, ORDER)
+def add_up(cell: Ints, values: Numbers | None, block: Block) -> Floats:
+    """Add up one value per n-gram (or count n-grams) into (items, ORDER); exact for integers, far below 2**53."""
+    if values is not None and values.dtype == np.bool_:
+        cell, values = cell[values.astype(np.bool_, copy=False)], None
+    summed: Floats = np.bincount(cell, weights=values, minlength=len(block) * ORDER).astype(np.float64, copy=False)
+    return summed.reshape(len(block), ORDER)
 
 
 def _prepare(evalset: EvalSet, start: int, stop: int, words: Vocabulary, raw_source: bool) -> Iterator[Block]:
@@ -171,15 +175,19 @@ def _prepare(evalset: EvalSet, start: int, stop: int, words: Vocabulary, raw_sou
         layout = Layout(items=1, bits=0, role_bits=most_references.bit_length())
 
     role, role_bits = np.repeat(text_role, lengths).astype(np.uint64), np.uint64(layout.role_bits)
-    keys = np.concatenate([(keys << role_bits) | role[at] for keys, at in _grams(layout, local, owner, encoded)])
+    grams = ((keys << role_bits) | role[at] for keys, at in _grams(layout, local, owner, encoded))
+    keys = np.concatenate([_NO_KEYS, *grams])
     keys.sort()
-    first = run_starts(keys)
-    occurrences = np.diff(first, append=len(keys))
+    first, total = run_starts(keys), len(keys)
+    occurrences = np.diff(first, append=total)
     keys = keys[first]
-    is_reference = (keys & np.uint64((1 << layout.role_bits) - 1)) != 0
+    is_source = (keys & np.uint64((1 << layout.role_bits) - 1)) == 0
     keys >>= role_bits
     distinct = run_starts(keys)
-    in_references = np.where(is_reference, occurrences, 0)
+    # Within an n-gram's run of texts the source, if it has the n-gram, comes first.
+    source = np.where(is_source[distinct], occurrences[distinct], 0)
+    in_texts = np.diff(distinct, append=len(keys)) - is_source[distinct]
+    everywhere = np.diff(first[distinct], append=total)
 
     reference_lengths = np.full((items, max(most_references, 1)), -1, dtype=np.int64)
     reference_lengths[text_item[items:], text_role[items:] - 1] = lengths[items:]
@@ -195,10 +203,10 @@ def _prepare(evalset: EvalSet, start: int, stop: int, words: Vocabulary, raw_sou
         reference_counts=counts,
         keys=keys[distinct],
         cell=layout.cell(keys[distinct]),
-        source=_reduced(np.add, occurrences - in_references, distinct),
-        reference_sum=_reduced(np.add, in_references, distinct),
-        reference_most=_reduced(np.maximum, in_references, distinct),
-        reference_texts=_reduced(np.add, is_reference.astype(np.int64), distinct),
+        source=source,
+        reference_sum=everywhere - source,
+        reference_most=_most(occurrences, is_source, distinct, in_texts),
+        reference_texts=in_texts,
     )
 
 
@@ -209,9 +217,12 @@ def _joined(first: Encoded, second: Encoded) -> Encoded:
     )
 
 
-def _reduced(operation: np.ufunc, values: Ints, starts: npt.NDArray[np.intp]) -> Ints:
-    reduced: Ints = operation.reduceat(values, starts) if len(starts) else np.empty(0, dtype=np.int64)
-    return reduced
+def _most(occurrences: Ints, is_source: Bools, distinct: npt.NDArray[np.intp], in_texts: Ints) -> Ints:
+    """Occurrences in the reference that has most of an n-gram: nearly always once, so only the others are compared."""
+    most = np.minimum(in_texts, 1)
+    repeated = np.flatnonzero((occurrences > 1) & ~is_source)
+    np.maximum.at(most, np.searchsorted(distinct, repeated, side="right") - 1, occurrences[repeated])
+    return most
 
 
 def _pairs(owner: Ints, tokens: npt.NDArray[np.int32]) -> Keys:
@@ -254,9 +265,14 @@ def _local_ids(block: Block, owner: Ints, encoded: Encoded) -> Keys:
 def _grams(layout: Layout, local: Keys, owner: Ints, encoded: Encoded) -> Iterator[tuple[Keys, npt.NDArray[np.intp]]]:
     """The keys of all n-grams, order by order, and the positions of their first tokens."""
     room = np.repeat(encoded.offsets[1:], encoded.lengths) - np.arange(len(local))
-    for order in range(ORDER):
+    keys = layout.pack(owner, [])
+    for order in range(min(ORDER, len(local))):
         at = np.flatnonzero(room > order)
-        yield layout.pack(owner[at], [local[at + place] for place in range(order + 1)]), at
+        if layout.bits:
+            keys = keys[: len(local) - order] | layout.place(local[order:], order)
+            yield keys[at], at
+        else:
+            yield layout.pack(owner[at], [local[at + place] for place in range(order + 1)]), at
 
 
 def _widened(block: Block, most: int) -> Block:
@@ -271,4 +287,5 @@ def _widened(block: Block, most: int) -> Block:
     return dataclasses.replace(block, layout=layout, keys=keys[ranks], _derived={}, **columns)
 
 
+_NO_KEYS = np.empty(0, dtype=np.uint64)
 _PARALLEL = ("cell", "source", "reference_sum", "reference_most", "reference_texts")

@@ -12,7 +12,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from plainly.text.chunks import Chunked, ChunkMemo, Ints
+from plainly.text.chunkindex import Ints
+from plainly.text.chunks import Chunked, ChunkMemo
 from plainly.text.words import words
 
 
@@ -74,7 +75,6 @@ _OPENING = "\"'“‘([{«‹「『（【《¿¡"
 _WIDE = "。！？｡．"  # Chinese and Japanese stops: no space follows them
 _STOPS = ".!?…؟۔।॥" + _WIDE
 _CLOSER = f"[{re.escape(_CLOSERS)}]"
-_END = re.compile(rf"(?P<word>.*?)(?P<stops>[{_STOPS}]+)(?P<closers>{_CLOSER}*)$", re.DOTALL)
 _INSIDE = re.compile(
     rf"[{_WIDE}]+{_CLOSER}*(?=[^{_STOPS}{re.escape(_CLOSERS)}])"
     r"|(?<=[^\W\d_][^\W\d_])[.!?]+(?=[A-Z][a-z])"  # a missing space: "the end.Next"
@@ -84,10 +84,11 @@ _ADDRESS = re.compile(r"://|^www\.|@")
 
 def end_of(chunk: str) -> End:
     """What the end of this chunk says about a boundary after it."""
-    match = _END.match(chunk)
-    if match is None:
+    body = chunk.rstrip(_CLOSERS)
+    word = body.rstrip(_STOPS)
+    stops, closers = body[len(word) :], chunk[len(body) :]
+    if not stops:
         return End.NONE
-    word, stops, closers = match.groups()
     if stops == ".":
         word = word.lstrip(_OPENING)
         folded = word.casefold()

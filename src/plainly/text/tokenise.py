@@ -12,14 +12,13 @@ import importlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import BadSpec, MissingExtra, did_you_mean
+from plainly.text.chunkindex import ChunkIndex, Chunks, Ints
 
-Ints = npt.NDArray[np.int64]
 Tokens = npt.NDArray[np.int32]
 
 CHUNKWISE = ("13a", "none", "spaces")
@@ -48,72 +47,89 @@ class Vocabulary:
         if tokenize not in TOKENISERS:
             known = ", ".join(TOKENISERS)
             raise BadSpec(f"tokenize={tokenize!r} is not known.{did_you_mean(tokenize, TOKENISERS)} It may be: {known}")
-        self._split = _splitter(tokenize, lowercase=lowercase, blank_token=blank_token)
-        self._chunk_tokens = _chunk_rule(tokenize, lowercase=lowercase)
+        self._tokenize, self._lowercase, self._blank_token = tokenize, lowercase, blank_token
         self._token_ids: dict[str, int] = {}
-        self._entries = 0
-        self._chunk_ids = _ChunkIds(lambda chunk: self._intern(self._chunk_tokens(chunk)))
-        self._raw_ids = _ChunkIds(lambda chunk: self._intern((chunk.lower() if lowercase else chunk,)))
-        self._pending_tokens: list[int] = []
-        self._pending_sizes: list[int] = []
+        rule = tokens_13a if tokenize == "13a" else None
+        fold = lowercase and tokenize in CHUNKWISE  # the others lower the whole text before they tokenise it
+        self._tokenised = _Entries(self._token_ids, rule=rule, lowercase=fold)
+        self._raw = _Entries(self._token_ids, rule=None, lowercase=lowercase)
+        self._index, self._raw_index = ChunkIndex(self._tokenised.learn), ChunkIndex(self._raw.learn)
+
+    def __len__(self) -> int:
+        return len(self._index) + len(self._raw_index)
+
+    def encode(self, texts: Sequence[str], *, as_it_stands: bool = False) -> Encoded:
+        """The token ids of each text, new tokens getting new ids. ``as_it_stands`` only splits at white space."""
+        if as_it_stands:
+            return self._raw.expand(self._raw_index.read(texts))
+        return self._tokenised.expand(self._chunks(texts))
+
+    def tokens(self, texts: Sequence[str]) -> list[list[str]]:
+        """The tokens themselves, for what cannot be computed from ids."""
+        encoded = self.encode(texts)
+        names = list(self._token_ids)
+        return [
+            [names[token] for token in encoded.tokens[start:stop]]
+            for start, stop in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True)
+        ]
+
+    def _chunks(self, texts: Sequence[str]) -> Chunks:
+        if self._tokenize == "spaces":
+            return self._index.read_split([text.split(" ") for text in texts])
+        if self._tokenize == "13a":
+            texts = unbroken(texts)
+        elif self._tokenize not in CHUNKWISE:
+            whole = _whole_text(self._tokenize)
+            texts = [whole(text.lower() if self._lowercase else text) for text in texts]
+        chunks = self._index.read(texts)
+        empty = np.flatnonzero(np.diff(chunks.offsets) == 0)
+        if not self._blank_token or not len(empty):
+            return chunks
+        ids = np.insert(chunks.ids, chunks.offsets[empty], self._index.numbers([""])[0])
+        blanks = np.concatenate(([0], np.cumsum(np.diff(chunks.offsets) == 0)))
+        return Chunks(ids, chunks.offsets + blanks)
+
+
+class _Entries:
+    """The token ids of each chunk, end to end, so that many chunks are looked up by one gather."""
+
+    def __init__(
+        self, token_ids: dict[str, int], *, rule: Callable[[str], Sequence[str]] | None, lowercase: bool
+    ) -> None:
+        self._token_ids, self._rule, self._lowercase = token_ids, rule, lowercase
+        self._new_tokens: list[int] = []
+        self._new_sizes: list[int] = []
         self._tokens = np.empty(0, dtype=np.int32)
         self._starts = np.empty(0, dtype=np.int64)
         self._sizes = np.empty(0, dtype=np.int64)
 
-    def __len__(self) -> int:
-        return self._entries
+    def learn(self, chunks: Sequence[str]) -> None:
+        ids, rule = self._token_ids, self._rule
+        for chunk in map(str.lower, chunks) if self._lowercase else chunks:
+            if rule is None or chunk.isalnum():
+                self._new_tokens.append(ids.setdefault(chunk, len(ids)))
+                self._new_sizes.append(1)
+            else:
+                tokens = rule(chunk)
+                self._new_tokens += [ids.setdefault(token, len(ids)) for token in tokens]
+                self._new_sizes.append(len(tokens))
 
-    def encode(self, texts: Sequence[str], *, as_it_stands: bool = False) -> Encoded:
-        """The token ids of each text, new tokens getting new ids. ``as_it_stands`` only splits at white space."""
-        chunked = list(map(str.split if as_it_stands else self._split, texts))
-        counts = np.fromiter(map(len, chunked), dtype=np.int64, count=len(chunked))
-        total = int(counts.sum())
-        memo = self._raw_ids if as_it_stands else self._chunk_ids
-        ids = map(memo.__getitem__, chain.from_iterable(chunked))
-        chunks = np.fromiter(ids, dtype=np.int64, count=total)
+    def expand(self, chunks: Chunks) -> Encoded:
         self._absorb()
-        sizes = self._sizes[chunks]
-        ends = np.cumsum(sizes)
-        chunk_offsets = np.concatenate(([0], np.cumsum(counts)))
-        offsets = np.concatenate(([0], ends))[chunk_offsets]
-        if total and int(ends[-1]) == total and sizes.all():
-            return Encoded(tokens=self._tokens[self._starts[chunks]], offsets=offsets)
-        length = int(ends[-1]) if total else 0
-        where = np.repeat(self._starts[chunks] - (ends - sizes), sizes) + np.arange(length)
-        return Encoded(tokens=self._tokens[where], offsets=offsets)
-
-    def tokens(self, texts: Sequence[str]) -> list[list[str]]:
-        """The tokens themselves, for what cannot be computed from ids."""
-        return [list(chain.from_iterable(map(self._chunk_tokens, self._split(text)))) for text in texts]
-
-    def _intern(self, tokens: Sequence[str]) -> int:
-        ids = self._token_ids
-        self._pending_tokens.extend(ids.setdefault(token, len(ids)) for token in tokens)
-        self._pending_sizes.append(len(tokens))
-        self._entries += 1
-        return self._entries - 1
+        sizes = self._sizes[chunks.ids]
+        ends = np.concatenate(([0], np.cumsum(sizes)))
+        where = np.repeat(self._starts[chunks.ids] - ends[:-1], sizes) + np.arange(int(ends[-1]))
+        return Encoded(tokens=self._tokens[where], offsets=ends[chunks.offsets])
 
     def _absorb(self) -> None:
-        if not self._pending_sizes:
+        if not self._new_sizes:
             return
-        sizes = np.array(self._pending_sizes, dtype=np.int64)
+        sizes = np.array(self._new_sizes, dtype=np.int64)
         starts = len(self._tokens) + np.cumsum(sizes) - sizes
-        self._tokens = np.concatenate((self._tokens, np.array(self._pending_tokens, dtype=np.int32)))
+        self._tokens = np.concatenate((self._tokens, np.array(self._new_tokens, dtype=np.int32)))
         self._starts = np.concatenate((self._starts, starts))
         self._sizes = np.concatenate((self._sizes, sizes))
-        self._pending_tokens, self._pending_sizes = [], []
-
-
-class _ChunkIds(dict[str, int]):
-    """Chunk → entry of the vocabulary; a chunk that was never seen is interned on the way."""
-
-    def __init__(self, intern: Callable[[str], int]) -> None:
-        super().__init__()
-        self._intern = intern
-
-    def __missing__(self, chunk: str) -> int:
-        self[chunk] = entry = self._intern(chunk)
-        return entry
+        self._new_tokens, self._new_sizes = [], []
 
 
 _current: dict[tuple[str, bool, bool], Vocabulary] = {}
@@ -128,56 +144,28 @@ def vocabulary(tokenize: str, *, lowercase: bool, blank_token: bool = False) -> 
     return found
 
 
-def _splitter(tokenize: str, *, lowercase: bool, blank_token: bool) -> Callable[[str], list[str]]:
-    """How a text falls into the chunks that are looked up. ``blank_token``: an empty text is one empty token."""
-    split: Callable[[str], list[str]]
-    if tokenize == "13a":
-        split = _split_13a
-    elif tokenize == "none":
-        split = str.split
-    elif tokenize == "spaces":
-        return _split_spaces
-    else:
-        whole = _whole_text(tokenize)
-
-        def split(text: str) -> list[str]:
-            return whole(text.lower() if lowercase else text).split()
-
-    if blank_token:
-        return lambda text: split(text) or [""]
-    return split
-
-
-def _chunk_rule(tokenize: str, *, lowercase: bool) -> Callable[[str], Sequence[str]]:
-    if tokenize == "13a":
-        return (lambda chunk: tokens_13a(chunk.lower())) if lowercase else tokens_13a
-    if lowercase and tokenize in CHUNKWISE:
-        return lambda chunk: (chunk.lower(),)
-    return lambda chunk: (chunk,)
-
-
-def _split_spaces(text: str) -> list[str]:
-    return text.split(" ")
-
-
-def _split_13a(text: str) -> list[str]:
-    if "\n" in text:
-        # mteval-v13a joins words hyphenated at the end of a line; the only rule that sees white space.
-        text = text.rstrip().replace("-\n", "")
-    return text.split()
+def unbroken(texts: Sequence[str]) -> Sequence[str]:
+    """Texts as 13a chunks them: it joins words hyphenated at a line's end, its one rule that sees white space."""
+    if not any("\n" in text for text in texts):
+        return texts
+    return [text.rstrip().replace("-\n", "") if "\n" in text else text for text in texts]
 
 
 _PUNCTUATION = re.compile(r"([{-~\[-` -&(-+:-@/])")
 _STOP_AFTER_NON_DIGIT = re.compile(r"([^0-9])([.,])")
 _STOP_BEFORE_NON_DIGIT = re.compile(r"([.,])([^0-9])")
 _DASH_AFTER_DIGIT = re.compile(r"([0-9])(-)")
+# What the rules part from a word of letters, wherever it stands; spelled out to spare most chunks the rules.
+_SPLIT_OFF = frozenset('!"#$%()*+,./:;<=>?@[\\]^_`{|}~')
 _ENTITIES = (("<skipped>", ""), ("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 
 def tokens_13a(chunk: str) -> tuple[str, ...]:
     """The tokens of one white-space chunk under mteval-v13a, as sacrebleu applies it."""
-    if chunk.isalpha() or not chunk:
+    if chunk.isalnum() or not chunk:
         return (chunk,)
+    if chunk[-1] in _SPLIT_OFF and chunk[:-1].isalpha():
+        return (chunk[:-1], chunk[-1])
     if "&" in chunk or "<" in chunk:
         for entity, character in _ENTITIES:
             chunk = chunk.replace(entity, character)

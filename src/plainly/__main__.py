@@ -1,0 +1,7 @@
+"""``python -m plainly`` is ``plainly``."""
+
+import sys
+
+from plainly.cli import main
+
+sys.exit(main())

@@ -1,0 +1,229 @@
+"""What to evaluate, as every command that scores takes it: a named set, own files, a table, or the demo."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from plainly import registry
+from plainly.errors import BadInput, UnknownName, did_you_mean
+from plainly.evalset import EvalSet
+
+Outputs = dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """An evaluation set and what systems wrote for it."""
+
+    evalset: EvalSet
+    outputs: Outputs
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that say what to evaluate."""
+    parser.add_argument(
+        "systems",
+        nargs="*",
+        metavar="OUTPUT",
+        help="a file with one output a line, NAME=FILE, a table (CSV, TSV, JSONL, Parquet) with an output column, - "
+        "for stdin; with -t also the name of a published system, or 'all'",
+    )
+    what = parser.add_argument_group("what to score against")
+    what.add_argument("-t", "--test-set", metavar="SET", help="a named set, e.g. asset/test (see: plainly data list)")
+    what.add_argument("--source", metavar="FILE", help="the original sentences, one a line")
+    what.add_argument(
+        "--references",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="reference simplifications, one file each with one a line; patterns such as 'ref.*.txt' are expanded",
+    )
+    what.add_argument("--groups", metavar="FILE", help="document of each item, one a line, for clustered resampling")
+    what.add_argument("--table", metavar="FILE", help="a table that holds source and references, and may hold outputs")
+    what.add_argument(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="ROLE=COLUMN",
+        help="which columns of a table to take: source, references, output, id, group",
+    )
+    what.add_argument("--demo", action="store_true", help="the small data set that comes with plainly")
+
+
+def add_metrics(parser: argparse.ArgumentParser) -> None:
+    """The argument that chooses metrics."""
+    parser.add_argument(
+        "-m",
+        "--metrics",
+        action="append",
+        metavar="METRIC",
+        help="which metrics, e.g. -m sari,bleu,'fkgl(variant=easse)'; may be repeated (see: plainly metrics)",
+    )
+
+
+def chosen_metrics(args: argparse.Namespace, evalset: EvalSet) -> list[str]:
+    """The specs that were asked for, or a sensible few; all of them are checked here, before anything is measured."""
+    from plainly.api import DEFAULT_METRICS, DEFAULT_WITHOUT_REFERENCES
+
+    if args.metrics:
+        specs = [spec for given in args.metrics for spec in registry.split_specs(given)]
+        if not specs:
+            raise BadInput("-m names no metric. See: plainly metrics")
+    else:
+        specs = list(DEFAULT_METRICS if evalset.references else DEFAULT_WITHOUT_REFERENCES)
+    for spec in specs:
+        registry.metric(spec)
+    return list(dict.fromkeys(specs))
+
+
+def read(args: argparse.Namespace) -> Inputs:
+    """Read what the arguments name; the first thing wrong is an error and nothing is returned."""
+    named = [args.test_set is not None, args.demo, bool(args.source or args.references or args.table)]
+    if sum(named) > 1:
+        raise BadInput("Give one of -t SET, --demo, or own files (--source, --references, --table).")
+    if args.demo:
+        return _demo(args.systems)
+    if args.test_set is not None:
+        return _named(args.test_set, args.systems)
+    return _files(args)
+
+
+def _demo(systems: Sequence[str]) -> Inputs:
+    from plainly import data
+
+    evalset, outputs = data.demo()
+    for system in systems:
+        if system not in outputs:
+            raise UnknownName("demo system", system, outputs, see="plainly score --demo")
+    return Inputs(evalset, {system: outputs[system] for system in systems or outputs})
+
+
+def _named(name: str, systems: Sequence[str]) -> Inputs:
+    from plainly import data
+    from plainly.cli.progress import fetching
+
+    with fetching() as progress:
+        evalset = data.load(name, progress=progress)
+        published = data.systems(name)
+        if not systems:
+            shown = ", ".join(published[:12]) + (", …" if len(published) > 12 else "")
+            raise BadInput(
+                f"Which outputs of {name} should be scored? Name a file or a published system ({shown or 'none'}), "
+                "or 'all'."
+            )
+        outputs: Outputs = {}
+        for system in systems:
+            if system == "all" and not Path(system).exists():
+                outputs |= {each: data.outputs(name, each, progress=progress) for each in published}
+            elif system in published:
+                outputs[system] = data.outputs(name, system, progress=progress)
+            else:
+                outputs |= _own_outputs(system, evalset, published)
+    return Inputs(evalset, outputs)
+
+
+def _own_outputs(spec: str, evalset: EvalSet, published: Sequence[str]) -> Outputs:
+    from plainly.inputs import read_outputs
+
+    path = Path(spec.partition("=")[2] or spec)
+    if spec != "-" and not Path(spec).exists() and not path.exists():
+        raise BadInput(
+            f"{spec!r} is neither a file nor a published system of {evalset.name}."
+            f"{did_you_mean(spec, published)} See: plainly data info {evalset.name}"
+        )
+    return read_outputs([spec], n=len(evalset), against=evalset.name, sources=evalset.sources, ids=evalset.ids)
+
+
+def _files(args: argparse.Namespace) -> Inputs:
+    from plainly.inputs import read_evalset, read_outputs, read_table
+
+    references, systems = list(args.references), list(args.systems)
+    if references and not systems and not args.table:
+        references, systems = split_references(references)
+    columns = _columns(args.columns)
+    table = args.table
+    if table is None and not args.source and not references and systems and _is_table(systems[0]):
+        table = systems.pop(0)
+    if table is not None:
+        sheet = read_table(table)
+        evalset = read_evalset(
+            table=sheet, source=args.source, references=references, groups=args.groups, columns=columns
+        )
+        from_table = read_outputs([sheet], columns=columns, ids=evalset.ids) if not systems else {}
+    else:
+        if not args.source and not references:
+            if not systems:
+                raise BadInput(
+                    "Nothing to score. Name a set (-t asset/test ACCESS), files (--source FILE --references FILE… "
+                    "OUTPUT…), a table (data.csv), or try --demo."
+                )
+            outputs = read_outputs(systems, columns=columns)
+            return Inputs(EvalSet.of(items=len(next(iter(outputs.values())))), outputs)
+        evalset = read_evalset(source=args.source, references=references, groups=args.groups, columns=columns)
+        from_table = {}
+    against = str(args.source or (references[0] if references else table))
+    outputs = from_table | (
+        read_outputs(
+            systems, n=len(evalset), against=against, sources=evalset.sources, ids=evalset.ids, columns=columns
+        )
+        if systems
+        else {}
+    )
+    if not outputs:
+        raise BadInput("No outputs were given. Name at least one file with what a system wrote: plainly score … OUTPUT")
+    return Inputs(evalset, outputs)
+
+
+def split_references(paths: list[str]) -> tuple[list[str], list[str]]:
+    """Part references from outputs where a shell has expanded ``--references ref.*.txt OUT``.
+
+    References are files that are named alike; what is named otherwise, after them, is an output.
+    """
+    shape = _shape(paths[0])
+    last = 0
+    while last + 1 < len(paths) and _alike(_shape(paths[last + 1]), shape):
+        last += 1
+    references, outputs = paths[: last + 1], paths[last + 1 :]
+    if not outputs:
+        raise BadInput(
+            f"All {len(paths)} files after --references look like references, so there is no output to score. Put the "
+            "outputs first (plainly score OUTPUT --source … --references …) or after --"
+        )
+    print(
+        f"plainly: took {references[0]}{f' … {references[-1]}' if last else ''} as references, "
+        f"{', '.join(outputs)} as outputs",
+        file=sys.stderr,
+    )
+    return references, outputs
+
+
+def _shape(path: str) -> tuple[str, ...]:
+    return tuple(re.split(r"[._-]", re.sub(r"\d+", "#", path)))
+
+
+def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    if len(one) != len(other):
+        return False
+    differing = [place for place, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    return not differing or (len(one) >= 3 and len(differing) == 1 and differing[0] > 0)
+
+
+def _is_table(spec: str) -> bool:
+    name = re.sub(r"\.(gz|bz2|xz)$", "", spec.lower())
+    return name.endswith((".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"))
+
+
+def _columns(given: Sequence[str]) -> dict[str, str | list[str]] | None:
+    columns: dict[str, str | list[str]] = {}
+    for pair in given:
+        role, equals, column = pair.partition("=")
+        if not equals or not role or not column:
+            raise BadInput(f"--columns takes ROLE=COLUMN, for example source=complex; not {pair!r}.")
+        listed = column.split(",")
+        columns[role] = listed if len(listed) > 1 else column
+    return columns or None

@@ -1,0 +1,129 @@
+"""``plainly score``: what systems wrote in, a table of scores out."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from plainly import tables
+from plainly.cli import inputs, output
+from plainly.evalset import EvalSet
+from plainly.evaluate import Evaluation, Scores, evaluate
+from plainly.stats.estimate import Estimate
+
+HELP = """Score what systems wrote.
+
+  plainly score --demo
+  plainly score -t asset/test -m sari,bleu,fkgl ACCESS mine.txt
+  plainly score --source src.txt --references 'ref.*.txt' -- A.txt B.txt
+  plainly score data.csv
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    inputs.add_arguments(parser)
+    inputs.add_metrics(parser)
+    intervals = parser.add_argument_group("confidence intervals")
+    intervals.add_argument("--no-intervals", action="store_true", help="scores only")
+    intervals.add_argument("--level", type=float, default=0.95, help="confidence level (0.95)")
+    intervals.add_argument("--resamples", type=int, default=1000, metavar="N", help="bootstrap draws (1000)")
+    intervals.add_argument("--method", choices=("percentile", "bca"), default="percentile", help="kind of interval")
+    intervals.add_argument("--seed", type=int, default=12345, help="seed of the draws (12345), kept in the results")
+    keep = parser.add_argument_group("what to keep")
+    keep.add_argument("--segments", metavar="FILE", help="write every item's scores: .csv, .tsv, .jsonl or .parquet")
+    keep.add_argument("--save", metavar="FILE", help="keep the measured rows (.npz), for every later analysis")
+    output.add_formats(parser)
+    parser.add_argument("--signature", action="store_true", help="show how each number was made")
+    parser.add_argument("--no-advice", action="store_true", help="leave out what a metric cannot be used for")
+
+
+def run(args: argparse.Namespace) -> int:
+    given = inputs.read(args)
+    specs = inputs.chosen_metrics(args, given.evalset)
+    found = evaluate(
+        given.evalset,
+        given.outputs,
+        specs,
+        intervals=not args.no_intervals,
+        level=args.level,
+        resamples=args.resamples,
+        method=args.method,
+        seed=args.seed,
+    )
+    if args.segments:
+        from plainly.scorefile import write_segments
+
+        write_segments(args.segments, found, given.evalset)
+    if args.save:
+        from plainly.scorefile import save
+
+        save(args.save, found, given.evalset)
+    _print(found, given.evalset, args)
+    return 0
+
+
+def _print(found: Evaluation, evalset: EvalSet, args: argparse.Namespace) -> None:
+    if args.format == "json":
+        output.print_json(payload(found, evalset))
+        return
+    if args.format == "csv":
+        records = found.records()
+        print(tables.delimited(list(records[0]), [list(record.values()) for record in records]))
+        return
+    output.print_grid(found.table(), form=args.format)
+    if args.format is None:
+        for line in footnotes(found, evalset, args):
+            output.note(line)
+    if args.signature:
+        for spec in found.specs:
+            print(next(iter(found.values()))[spec].signature)
+
+
+def footnotes(found: Evaluation, evalset: EvalSet, args: argparse.Namespace) -> list[str]:
+    """What stands below the table: how many items, which intervals, and what a metric must not be used for."""
+    counts = evalset.reference_counts
+    references = f", {_range(int(counts.min()), int(counts.max()), 'reference')}" if evalset.references else ""
+    lines = [f"{found.items} items{references}{f' of {evalset.name}' if evalset.name else ''}."]
+    first = next(iter(next(iter(found.values())).values()))
+    if first.intervals:
+        estimate = next(iter(first.intervals.values()))
+        lines[0] += f" In brackets: {estimate.level:.0%} {estimate.method}, seed {args.seed}."
+    if not args.no_advice:
+        lines += [
+            f"{spec}: {evidence}"
+            for spec, scores in next(iter(found.values())).items()
+            if (evidence := getattr(scores.metric, "evidence", ""))
+        ]
+    return lines
+
+
+def payload(found: Evaluation, evalset: EvalSet) -> dict[str, Any]:
+    """The JSON of ``plainly score``: schema plainly.score/1."""
+    return {
+        "schema": "plainly.score/1",
+        "test_set": evalset.name or None,
+        "items": found.items,
+        "seed": found.seed,
+        "systems": [
+            {"system": system, "scores": {spec: score_payload(scores) for spec, scores in of_system.items()}}
+            for system, of_system in found.systems.items()
+        ],
+        "warnings": [],
+    }
+
+
+def score_payload(scores: Scores) -> dict[str, Any]:
+    """One score as JSON: value, interval, parts, signature."""
+    headline = scores.metric.outputs[0]
+    shown: dict[str, Any] = {"value": scores.corpus[headline]}
+    estimate: Estimate | None = scores.intervals.get(headline)
+    if estimate is not None:
+        shown |= {"low": estimate.low, "high": estimate.high, "level": estimate.level, "method": estimate.method}
+    shown |= {"n": len(scores.ids), "parts": scores.parts, "signature": scores.signature}
+    return shown
+
+
+def _range(fewest: int, most: int, what: str) -> str:
+    if fewest == most:
+        return f"{most} {what}{'' if most == 1 else 's'} each"
+    return f"{fewest} to {most} {what}s each"

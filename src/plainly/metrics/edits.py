@@ -1,0 +1,239 @@
+"""What was done to the source: how far the output is from it, what was added, deleted and kept, how much is left.
+
+None of these numbers is good or bad by itself: a system that copies scores highest on every similarity. They describe.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+from rapidfuzz.distance import Indel, Levenshtein
+
+from plainly.evalset import EvalSet
+from plainly.metrics.means import mean_rows, means, ratio
+from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.registry import choice
+from plainly.text import counts, tokenise
+
+
+@dataclass(frozen=True, repr=False)
+class LevenshteinEdits(Metric):
+    """Levenshtein distance and similarity to the source, in characters and in words, averaged over items.
+
+    ``ratio`` is the similarity of EASSE and tseval, in which a substitution costs two edits; ``similarity`` is one
+    minus the distance by the length of the longer text. Characters are those of the text as written, words its 13a
+    tokens. A copy is 1: closeness to the source says nothing about whether the output is simple.
+    """
+
+    lowercase: bool = False
+
+    name: ClassVar[str] = "levenshtein"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "neither"
+    outputs: ClassVar[tuple[str, ...]] = ("similarity", "ratio", "distance", "word_similarity", "word_distance")
+    evidence: ClassVar[str] = ""
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        fold = str.lower if self.lowercase else str
+        pairs = [(fold(source), fold(output)) for source, output in zip(evalset.sources, outputs, strict=True)]
+        tokens = list(zip(*map(_lists, _encode(evalset, outputs, lowercase=self.lowercase)), strict=True))
+        return mean_rows(
+            np.array([Levenshtein.normalized_similarity(source, output) for source, output in pairs]),
+            np.array([Indel.normalized_similarity(source, output) for source, output in pairs]),
+            np.array([Levenshtein.distance(source, output) for source, output in pairs]),
+            np.array([Levenshtein.normalized_similarity(source, output) for source, output in tokens]),
+            np.array([Levenshtein.distance(source, output) for source, output in tokens]),
+        )
+
+    def score(self, totals: Floats) -> Floats:
+        return means(totals)
+
+
+@dataclass(frozen=True, repr=False)
+class Edits(Metric):
+    """Words added, deleted and kept, and how many outputs are exact copies: averages over items, from 0 to 1.
+
+    Words are 13a tokens, punctuation included, counted with repetition and without regard to order. ``added``,
+    ``deleted`` and ``kept`` are shares of the longer of the two texts (``added`` and ``deleted`` as in tseval and
+    EASSE); ``added_of_output`` and ``deleted_of_source`` are shares of the text that the words stand in. Whether an
+    addition is invented or a deletion is a loss, they cannot say.
+    """
+
+    lowercase: bool = False
+
+    name: ClassVar[str] = "edits"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "neither"
+    outputs: ClassVar[tuple[str, ...]] = (
+        "kept",
+        "added",
+        "deleted",
+        "added_of_output",
+        "deleted_of_source",
+        "copies",
+    )
+    shown: ClassVar[tuple[str, ...]] = ("kept", "added", "deleted", "copies")
+    evidence: ClassVar[str] = ""
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        bags = compare_words(evalset, outputs, lowercase=self.lowercase)
+        longer = np.maximum(bags.source, bags.output)
+        return mean_rows(
+            ratio(bags.kept, longer),
+            ratio(bags.output - bags.kept, longer),
+            ratio(bags.source - bags.kept, longer),
+            ratio(bags.output - bags.kept, bags.output),
+            ratio(bags.source - bags.kept, bags.source),
+            _copies(evalset, outputs, lowercase=self.lowercase),
+        )
+
+    def score(self, totals: Floats) -> Floats:
+        return means(totals)
+
+
+@dataclass(frozen=True, repr=False)
+class Compression(Metric):
+    """How long the outputs are beside their sources: 1 is as long, 0.5 half as long.
+
+    ``compression`` is the mean over items of characters out by characters in (tseval's and EASSE's compression
+    ratio, but of the text as written); ``corpus`` divides the totals; ``words`` and ``words_corpus`` are the same in
+    words. Short is not simple: deleting half the meaning gives 0.5 too.
+    """
+
+    name: ClassVar[str] = "compression"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "neither"
+    outputs: ClassVar[tuple[str, ...]] = ("compression", "corpus", "words", "words_corpus")
+    evidence: ClassVar[str] = ""
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        of_source = evalset.prepare("compression", lambda evalset: _sizes(evalset.sources))
+        of_output = _sizes(outputs)
+        return np.concatenate((mean_rows(*ratio(of_output, of_source).T), of_output, of_source), axis=1)
+
+    def score(self, totals: Floats) -> Floats:
+        characters, words = np.moveaxis(means(totals[..., :4]), -1, 0)
+        corpus_characters, corpus_words = np.moveaxis(ratio(totals[..., 4:6], totals[..., 6:8]), -1, 0)
+        return np.stack([characters, corpus_characters, words, corpus_words], axis=-1)
+
+
+@dataclass(frozen=True, repr=False)
+class Quality(Metric):
+    """EASSE's quality estimation: six of its seven numbers, by its definitions.
+
+    All are averages over items on 13a text: compression ratio, sentence splits (sentences out by sentences in),
+    Levenshtein similarity, exact copies, and the proportions of additions and deletions. EASSE's seventh, lexical
+    complexity, depends on a frequency list that is not to be had as a package: see the metric ``lexical``. They
+    describe what a system does; none of them is quality.
+    """
+
+    lowercase: bool = False
+    sentences: Literal["rules", "punkt"] = "rules"
+
+    name: ClassVar[str] = "quality"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "neither"
+    outputs: ClassVar[tuple[str, ...]] = (
+        "compression_ratio",
+        "sentence_splits",
+        "levenshtein_similarity",
+        "exact_copies",
+        "additions_proportion",
+        "deletions_proportion",
+    )
+    shown: ClassVar[tuple[str, ...]] = outputs
+    evidence: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        choice(self.sentences, ("rules", "punkt"), parameter="sentences")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        sources, split_sources = evalset.prepare(
+            ("quality", self.lowercase, self.sentences), lambda evalset: self._read(evalset.sources)
+        )
+        texts, split_outputs = self._read(outputs)
+        pairs = list(zip(sources, texts, strict=True))
+        size_in, size_out = (np.array([len(text) for text in side], dtype=np.float64) for side in (sources, texts))
+        bags = compare_words(evalset, outputs, lowercase=self.lowercase)
+        longer = np.maximum(bags.source, bags.output)
+        return mean_rows(
+            ratio(size_out, size_in),
+            ratio(split_outputs, split_sources),
+            np.array([Indel.normalized_similarity(source, output) for source, output in pairs]),
+            np.array([source == output for source, output in pairs], dtype=np.float64),
+            ratio(bags.output - bags.kept, longer),
+            ratio(bags.source - bags.kept, longer),
+        )
+
+    def score(self, totals: Floats) -> Floats:
+        return means(totals)
+
+    def _read(self, texts: Sequence[str]) -> tuple[list[str], Floats]:
+        """The 13a text and how many sentences EASSE finds in it; Punkt sees the case that the text is compared in."""
+        joined = [_text_13a(text.lower() if self.lowercase else text) for text in texts]
+        if self.sentences == "punkt":
+            return joined, counts.punkt_counts(joined).astype(np.float64)
+        return joined, counts.count_easse(texts)[:, 0].astype(np.float64)
+
+
+class Bags(NamedTuple):
+    """How many words source and output have, and how many they share, item by item."""
+
+    source: Floats
+    output: Floats
+    kept: Floats
+
+
+def compare_words(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> Bags:
+    """Compare source and output as bags of 13a tokens."""
+    source, output = _encode(evalset, outputs, lowercase=lowercase)
+    size = 1 + max((int(side.tokens.max()) for side in (source, output) if len(side.tokens)), default=0)
+    items = np.arange(len(outputs))
+    keys_in, counts_in = np.unique(np.repeat(items, source.lengths) * size + source.tokens, return_counts=True)
+    keys_out, counts_out = np.unique(np.repeat(items, output.lengths) * size + output.tokens, return_counts=True)
+    shared, at_in, at_out = np.intersect1d(keys_in, keys_out, assume_unique=True, return_indices=True)
+    kept = np.bincount(shared // size, weights=np.minimum(counts_in[at_in], counts_out[at_out]), minlength=len(items))
+    return Bags(source.lengths.astype(np.float64), output.lengths.astype(np.float64), kept.astype(np.float64))
+
+
+def _encode(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> tuple[tokenise.Encoded, tokenise.Encoded]:
+    """Sources and outputs as 13a token ids of one vocabulary; the sources are encoded once."""
+
+    def build(evalset: EvalSet) -> tuple[tokenise.Vocabulary, tokenise.Encoded]:
+        vocabulary = tokenise.vocabulary("13a", lowercase=lowercase)
+        return vocabulary, vocabulary.encode(evalset.sources)
+
+    vocabulary, sources = evalset.prepare(("edits", lowercase), build)
+    return sources, vocabulary.encode(outputs)
+
+
+def _lists(encoded: tokenise.Encoded) -> list[list[int]]:
+    tokens, offsets = encoded.tokens.tolist(), encoded.offsets.tolist()
+    return [tokens[start:end] for start, end in pairwise(offsets)]
+
+
+@functools.lru_cache(maxsize=200_000)
+def _chunk_13a(chunk: str) -> str:
+    return " ".join(tokenise.tokens_13a(chunk))
+
+
+def _text_13a(text: str) -> str:
+    # A chunk may vanish (<skipped>), and then leaves no space behind.
+    return " ".join(filter(None, map(_chunk_13a, tokenise.unbroken([text])[0].split())))
+
+
+def _copies(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> Floats:
+    """Whether each output is its source, but for white space."""
+    fold = str.lower if lowercase else str
+    same = [fold(a).split() == fold(b).split() for a, b in zip(evalset.sources, outputs, strict=True)]
+    return np.array(same, dtype=np.float64)
+
+
+def _sizes(texts: Sequence[str]) -> Floats:
+    characters = np.array([len(text.strip()) for text in texts], dtype=np.float64)
+    return np.stack([characters, counts.count(texts)[:, 1].astype(np.float64)], axis=-1)

@@ -1,0 +1,123 @@
+"""The form of a text: how long its sentences and words are, and how often a source sentence was split."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from plainly.evalset import EvalSet
+from plainly.metrics.means import mean_rows, means, ratio
+from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.registry import choice
+from plainly.text import counts
+from plainly.text import sentences as splitter
+
+Sentences = Literal["rules", "punkt"]
+
+
+@dataclass(frozen=True, repr=False)
+class Splits(Metric):
+    """How often a source sentence became several, by two definitions, and how many sentences go in and come out.
+
+    ``split`` is the share of items with more sentences in the output than in the source, ``merged`` of those with
+    fewer. ``full_stops`` is the definition of Tanprasert & Kauchak (2021): the share of items with more full-stop
+    characters than the source, which counts abbreviations and decimals too. ``ratio`` is the mean of sentences out by
+    sentences in (tseval's sentence splits). ``sentences_in`` and ``sentences_out`` are means per item. Where a
+    sentence was split well and where a full stop merely fell into it, look the same here.
+    """
+
+    sentences: Sentences = "rules"
+
+    name: ClassVar[str] = "splits"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "neither"
+    outputs: ClassVar[tuple[str, ...]] = ("split", "merged", "full_stops", "ratio", "sentences_in", "sentences_out")
+    shown: ClassVar[tuple[str, ...]] = ("split", "full_stops", "sentences_in", "sentences_out")
+    evidence: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        choice(self.sentences, ("rules", "punkt"), parameter="sentences")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        before = evalset.prepare(("splits", self.sentences), lambda evalset: self._count(evalset.sources))
+        after = self._count(outputs)
+        stops = [output.count(".") > source.count(".") for source, output in zip(evalset.sources, outputs, strict=True)]
+        return mean_rows(
+            np.where(before > 0, after > before, np.nan),
+            np.where(before > 0, after < before, np.nan),
+            np.array(stops, dtype=np.float64),
+            ratio(after, before),
+            before,
+            after,
+        )
+
+    def score(self, totals: Floats) -> Floats:
+        return means(totals)
+
+    def _count(self, texts: Sequence[str]) -> Floats:
+        found = splitter.counts(texts) if self.sentences == "rules" else counts.punkt_counts(texts)
+        return found.astype(np.float64)
+
+
+@dataclass(frozen=True, repr=False)
+class Length(Metric):
+    """How long sentences and words are, over the whole text, and how long an output is on average.
+
+    These are the parts of the readability formulas, reported as what they are. ``words``, ``sentences`` and
+    ``characters`` are means per output; characters are letters and digits.
+
+    ``variant=kauchak`` counts words as in Tanprasert & Kauchak (2021): chunks between spaces, and every run of
+    punctuation between spaces as well, so that "a , b" has three words. Give the whole file as one text, and
+    ``sentences=punkt``, for their average length.
+    """
+
+    variant: Literal["plainly", "kauchak"] = "plainly"
+    sentences: Sentences = "rules"
+
+    name: ClassVar[str] = "length"
+    needs: ClassVar[Needs] = frozenset()
+    better: ClassVar[Better] = "neither"
+    outputs: ClassVar[tuple[str, ...]] = (
+        "words_per_sentence",
+        "characters_per_word",
+        "syllables_per_word",
+        "words",
+        "sentences",
+        "characters",
+    )
+    shown: ClassVar[tuple[str, ...]] = ("words_per_sentence", "characters_per_word", "syllables_per_word")
+    evidence: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        choice(self.variant, ("plainly", "kauchak"), parameter="variant")
+        choice(self.sentences, ("rules", "punkt"), parameter="sentences")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        found = counts.count(outputs, split=self.sentences)[:, [0, 1, 2, 4]].astype(np.float64)
+        if self.variant == "kauchak":
+            found[:, 1] = [sum(run not in _UNCOUNTED for run in _RUNS.findall(output)) for output in outputs]
+        return np.concatenate((found, np.ones((len(outputs), 1))), axis=1)
+
+    def score(self, totals: Floats) -> Floats:
+        sentences, words, syllables, characters, items = np.moveaxis(totals, -1, 0)
+        return np.stack(
+            [
+                ratio(words, sentences),
+                ratio(characters, words),
+                ratio(syllables, words),
+                ratio(words, items),
+                ratio(sentences, items),
+                ratio(characters, items),
+            ],
+            axis=-1,
+        )
+
+
+# The words of the readability package that Tanprasert & Kauchak (2021) used: a run of anything but word characters is
+# a word too, unless it is a single space or one of these marks alone.
+_RUNS = re.compile(r"\W+|\$[\d.]+|\S+")
+_UNCOUNTED = frozenset({" ", ".", ",", "!", "?"})

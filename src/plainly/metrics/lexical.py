@@ -1,0 +1,102 @@
+"""How common the words are: frequent words are mostly easy words. Frequencies come from the package wordfreq."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from plainly.errors import BadSpec, MissingExtra
+from plainly.evalset import EvalSet
+from plainly.metrics.means import mean_rows, means, ratio
+from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.text.words import words
+
+# Words that say how a sentence is built, not what it is about; tseval leaves such words out of its quartile.
+_FUNCTION_WORDS = """
+a about after again against all am an and any are as at be because been before being below between both but by can
+could did do does doing down during each few for from further had has have having he her here hers herself him himself
+his how i if in into is it its itself just me more most my myself no nor not now of off on once only or other our ours
+ourselves out over own same she should so some such than that the their theirs them themselves then there these they
+this those through to too under until up very was we were what when where which while who whom why will with would you
+your yours yourself yourselves s t ll ve re d m n't 's
+"""
+_LEFT_OUT = frozenset(_FUNCTION_WORDS.split())
+_RANKED = 50_000
+_RARE = 3.0  # less than once in a million words
+
+
+@dataclass(frozen=True, repr=False)
+class Lexical(Metric):
+    """How common the words of the outputs are, by their frequency in everyday text.
+
+    ``zipf`` is the mean Zipf frequency of the words (7: the most common, 3: once in a million; higher is easier),
+    ``rare`` the share of words below 3, ``unknown`` the share that the list does not have (they count as 0 in zipf).
+    ``rank_quartile`` is the lexical complexity of tseval and EASSE with another list: per item the third quartile of
+    log(1 + rank) over the content words among the 50,000 most frequent, averaged over items; lower is easier. EASSE
+    ranks by English Wikipedia, this by wordfreq, so the values are close in meaning but not equal. A rare word is
+    not always a hard one (names), and a frequent word can be used in a hard sense.
+    """
+
+    language: str = "en"
+
+    name: ClassVar[str] = "lexical"
+    needs: ClassVar[Needs] = frozenset()
+    better: ClassVar[Better] = "neither"
+    outputs: ClassVar[tuple[str, ...]] = ("zipf", "rank_quartile", "rare", "unknown")
+    evidence: ClassVar[str] = ""
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        zipf, rank = _frequencies(self.language)
+        rows = np.zeros((len(outputs), 4))
+        quartiles = np.full(len(outputs), np.nan)
+        for row, output in enumerate(outputs):
+            found = [word.lower().replace("’", "'") for word in words(output)]
+            values = [zipf(word) for word in found]
+            rows[row] = (
+                sum(values),
+                sum(value < _RARE for value in values),
+                sum(value == 0 for value in values),
+                len(values),
+            )
+            ranks = [rank[word] for word in found if word in rank and word not in _LEFT_OUT]
+            if ranks:
+                quartiles[row] = third_quartile(ranks)
+        return np.concatenate((rows, mean_rows(quartiles)), axis=1)
+
+    def score(self, totals: Floats) -> Floats:
+        zipf, rare, unknown = np.moveaxis(ratio(totals[..., :3], totals[..., 3:4]), -1, 0)
+        return np.stack([zipf, means(totals[..., 4:])[..., 0], rare, unknown], axis=-1)
+
+
+def third_quartile(values: Sequence[float]) -> float:
+    """The 75 % quantile, interpolated linearly as NumPy does; quicker than NumPy on a handful of values."""
+    ordered = sorted(values)
+    place = 0.75 * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+@functools.cache
+def _frequencies(language: str) -> tuple[Callable[[str], float], dict[str, float]]:
+    """From a word to its Zipf frequency, and from the most frequent words to the logarithm of 1 + their rank."""
+    try:
+        import wordfreq
+    except ImportError:
+        raise MissingExtra("The metric lexical", package="wordfreq", extra="frequency") from None
+    try:
+        ranked = wordfreq.top_n_list(language, _RANKED)
+    except LookupError:
+        known = ", ".join(sorted(wordfreq.available_languages()))
+        raise BadSpec(f"wordfreq has no list for language={language!r}. It may be: {known}") from None
+
+    @functools.lru_cache(maxsize=1_000_000)
+    def zipf(word: str) -> float:
+        return float(wordfreq.zipf_frequency(word, language))
+
+    return zipf, {word: math.log(1 + rank) for rank, word in enumerate(ranked)}

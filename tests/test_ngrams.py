@@ -1,0 +1,110 @@
+"""The vectorised n-gram counts, held to plain Counters on any text."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+from plainly.evalset import EvalSet
+from plainly.text import ngrams
+from plainly.text.keys import ORDER, Layout
+from plainly.text.tokenise import Vocabulary, tokens_13a
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "the", "cat", "A", "ß", "猫", "."]), max_size=12).map(" ".join)
+ITEMS = st.lists(st.tuples(WORDS, WORDS, st.lists(WORDS, min_size=1, max_size=4)), min_size=1, max_size=6)
+
+
+def _counts(text: str, order: int) -> Counter[tuple[str, ...]]:
+    words = text.split()
+    return Counter(tuple(words[i : i + order + 1]) for i in range(len(words) - order))
+
+
+def _check(evalset: EvalSet, outputs: list[str]) -> None:
+    for block in ngrams.prepared(evalset, tokenize="none", lowercase=False):
+        found = ngrams.match(block, outputs[block.start : block.stop])
+        source, total = found.take(found.block.source), found.take(found.block.reference_sum)
+        most, texts = found.take(found.block.reference_most), found.take(found.block.reference_texts)
+        shared = found.total(np.minimum(found.count, source))
+        clipped = found.total(np.minimum(found.count, most))
+        summed, present = found.total(np.minimum(found.count, total)), found.total(texts)
+        new = found.total(source == 0)
+        for item in range(len(block)):
+            at = block.start + item
+            for order in range(ORDER):
+                of_output = _counts(outputs[at], order)
+                of_source = _counts(evalset.sources[at], order)
+                of_references = [_counts(text, order) for text in evalset.references[at]]
+                union, together = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+                for counts in of_references:
+                    union |= counts
+                    together += counts
+                assert shared[item, order] == (of_output & of_source).total()
+                assert clipped[item, order] == (of_output & union).total()
+                assert summed[item, order] == (of_output & together).total()
+                assert present[item, order] == sum(gram in counts for gram in of_output for counts in of_references)
+                assert new[item, order] == len(set(of_output) - set(of_source))
+
+
+@given(ITEMS)
+@settings(max_examples=150, deadline=None)
+def test_counts_equal_counters(items: list[tuple[str, str, list[str]]]) -> None:
+    sources, outputs, references = map(list, zip(*items, strict=True))
+    _check(EvalSet(tuple(map(str, range(len(items)))), tuple(sources), tuple(map(tuple, references))), outputs)
+
+
+def test_an_output_with_very_many_new_words() -> None:
+    evalset = EvalSet.of(["a b c", "d e f"], references=[["a b"], ["d e", "d f"]])
+    _check(evalset, ["a b " + " ".join(f"w{i}" for i in range(5000)) + " a b c", "d e"])
+
+
+@pytest.mark.parametrize("words", [3000, 20_000])
+def test_items_too_long_for_a_shared_block(words: int) -> None:
+    long = " ".join(f"w{i * 7919 % words}" for i in range(words + 50))
+    evalset = EvalSet.of([long, "a b c", long], references=[["a b", long], ["a c"], [long + " x"]])
+    _check(evalset, [long.replace("w1", "v1"), "a b", long])
+
+
+def test_hashed_keys_keep_item_and_order() -> None:
+    layout = Layout(items=5, bits=0, role_bits=3)
+    item, words = np.array([0, 4, 2]), [np.array([7, 7, 9], dtype=np.uint64), np.array([0, 8, 0], dtype=np.uint64)]
+    keys = layout.pack(item, words)
+    assert layout.item(keys).tolist() == [0, 4, 2]
+    assert layout.order(keys).tolist() == [0, 1, 0]
+    assert len(set(keys.tolist())) == 3
+
+
+@given(st.text(max_size=60))
+@settings(max_examples=400, deadline=None)
+def test_13a_equals_sacrebleu_on_any_text(text: str) -> None:
+    expected = Tokenizer13a()(text.rstrip()).split()
+    assert Vocabulary("13a", lowercase=False).tokens([text])[0] == expected
+
+
+@given(st.text(alphabet="aZ09.,-–'\"&<>;/()[]{}%$#@!?:~ \n\t\u00a0é中", max_size=40))
+@settings(max_examples=600, deadline=None)
+def test_13a_equals_sacrebleu_on_punctuation(text: str) -> None:
+    expected = Tokenizer13a()(text.rstrip().lower()).split()
+    assert Vocabulary("13a", lowercase=True).tokens([text])[0] == expected
+
+
+@given(st.lists(st.text(max_size=30), max_size=8), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_encoding_keeps_every_token(texts: list[str], lowercase: bool) -> None:
+    words = Vocabulary("13a", lowercase=lowercase)
+    encoded = words.encode(texts)
+    names = {number: token for token, number in words._token_ids.items()}
+    decoded = [
+        [names[number] for number in encoded.tokens[start:stop]]
+        for start, stop in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True)
+    ]
+    assert decoded == words.tokens(texts)
+
+
+def test_entities_and_abbreviations() -> None:
+    assert tokens_13a("&quot;U.S.&quot;,") == ('"', "U", ".", "S", ".", '"', ",")
+    assert tokens_13a("3,000.50-mile") == ("3,000.50", "-", "mile")
