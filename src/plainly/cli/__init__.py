@@ -16,6 +16,7 @@ COMMANDS = {
     "score": "score what systems wrote",
     "metrics": "list the metrics, or explain one",
     "data": "list, describe and fetch public test sets and outputs",
+    "train": "train a simplicity estimate on levelled documents",
 }
 
 _EPILOG = "plainly COMMAND --help tells what a command takes. Start with: plainly score --demo"

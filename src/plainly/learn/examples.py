@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plainly.errors import BadInput
 from plainly.learn import noise
 from plainly.learn.corpus import Corpus
 from plainly.learn.levels import Parts
@@ -44,13 +45,7 @@ def labelled(corpus: Corpus, parts: Parts, recipe: Recipe, *, rng: np.random.Gen
     width = len(corpus.heads)
     rows = _on_first(tuple(train.sentences[i] for i in kept), labels[kept], width)
     if corpus.rated is not None:
-        chosen = [i for i, part in enumerate(corpus.rated.parts) if part == "train"]
-        for turn in range(recipe.repeats):
-            # Every second time in tokenised form, as many systems write.
-            texts = corpus.rated.spaced if turn % 2 and corpus.rated.spaced else corpus.rated.sentences
-            targets = np.full((len(chosen), width), np.nan)
-            targets[:, 1] = [corpus.rated.values[i] for i in chosen]
-            rows += Rows(tuple(texts[i] for i in chosen), targets)
+        rows += rated(corpus, turns=recipe.repeats)
     pairs = _neighbours(parts, kept)
     if recipe.joined and pairs:
         taken = [pairs[i] for i in rng.choice(len(pairs), size=int(recipe.joined * len(pairs)), replace=False)]
@@ -59,17 +54,33 @@ def labelled(corpus: Corpus, parts: Parts, recipe: Recipe, *, rng: np.random.Gen
     return rows + damaged(rows, share=recipe.noise, rng=rng)
 
 
-def unlabelled(corpus: Corpus, parts: Parts, *, rng: np.random.Generator) -> tuple[str, ...]:
-    """Texts for teachers to label: sentences, pairs of neighbours and single clauses of the training articles."""
+def rated(corpus: Corpus, *, turns: int) -> Rows:
+    """The training sentences of the second scale, ``turns`` times, every second time in tokenised form."""
+    if corpus.rated is None:
+        raise BadInput("This corpus has no second scale to learn from.")
+    chosen = [i for i, part in enumerate(corpus.rated.parts) if part == "train"]
+    rows = Rows((), np.empty((0, len(corpus.heads))))
+    for turn in range(turns):
+        texts = corpus.rated.spaced if turn % 2 and corpus.rated.spaced else corpus.rated.sentences
+        targets = np.full((len(chosen), len(corpus.heads)), np.nan)
+        targets[:, 1] = [corpus.rated.values[i] for i in chosen]
+        rows += Rows(tuple(texts[i] for i in chosen), targets)
+    return rows
+
+
+def unlabelled(corpus: Corpus, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> tuple[str, ...]:
+    """Texts for teachers to label: sentences, single clauses and, where they learnt of them, joined neighbours."""
     train = parts.train
     texts = list(train.sentences)
-    texts += [f"{train.sentences[a]} {train.sentences[b]}" for a, b in _neighbours(parts, range(len(train)))]
+    if recipe.joined:
+        texts += [f"{train.sentences[a]} {train.sentences[b]}" for a, b in _neighbours(parts, range(len(train)))]
     if corpus.rated is not None:
         chosen = [i for i, part in enumerate(corpus.rated.parts) if part == "train"]
         rated = [corpus.rated.sentences[i] for i in chosen]
         texts += rated
         texts += [corpus.rated.spaced[i] for i in chosen] if corpus.rated.spaced else []
-        texts += [f"{rated[a]} {rated[b]}" for a, b in enumerate(rng.permutation(len(rated)))]
+        if recipe.joined:
+            texts += [f"{rated[a]} {rated[b]}" for a, b in enumerate(rng.permutation(len(rated)))]
     for sentence in tuple(texts):
         clauses = [clause.strip() for clause in _CLAUSES.split(sentence)]
         clauses = [clause for clause in clauses if 4 <= len(clause.split()) <= 25]

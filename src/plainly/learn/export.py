@@ -73,8 +73,8 @@ def export(
     allowed = tolerance if tolerance is not None else 0.1 if eight_bits else 1e-3
     if not (found.mean if eight_bits else found.largest) <= allowed:
         raise PlainlyError(
-            f"The exported model differs from the trained one by {found.mean:.3g} on average and {found.largest:.3g} at "
-            f"most on {found.texts} texts, more than the {allowed} allowed. Export without eight bits (--float)."
+            f"The exported model differs from the trained one by {found.mean:.3g} on average and {found.largest:.3g} "
+            f"at most on {found.texts} texts, more than the {allowed} allowed. Export without eight bits (--float)."
         )
     return found
 
@@ -101,8 +101,9 @@ def _graph(model: Estimator, layer: int) -> Any:
 
     here = next(model.parameters()).device
     model = model.cpu().eval()
-    if hasattr(model.encoder, "set_attn_implementation"):
-        model.encoder.set_attn_implementation("eager")  # Written out, it is fused again by the runtime.
+    encoder: Any = model.encoder
+    if hasattr(encoder, "set_attn_implementation"):
+        encoder.set_attn_implementation("eager")  # Written out, it is fused again by the runtime.
     tokens = torch.tensor([[2, 3, 4, 5, 3], [3, 4, 2, 0, 0], [4, 2, 5, 0, 0]])
     mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]])
     sizes = {0: torch.export.Dim("batch", min=1, max=8192), 1: torch.export.Dim("length", min=2, max=512)}
@@ -119,8 +120,7 @@ def _graph(model: Estimator, layer: int) -> Any:
             verbose=False,
         )
     model.to(here)
-    assert program is not None
-    found: Any = program.model_proto
+    found: Any = program.model_proto  # type: ignore[union-attr]
     for node in found.graph.node:  # The exporter's notes hold paths of the machine it ran on.
         del node.metadata_props[:]
         node.doc_string = ""

@@ -33,8 +33,8 @@ def quantise(model: Any) -> Any:
     replaced: set[str] = set()
     scaled: dict[str, tuple[str, str]] = {}
 
-    def constant(name: str, array: npt.NDArray[Any]) -> str:
-        added.setdefault(name, numpy_helper.from_array(array, name))
+    def constant(name: str, value: npt.ArrayLike) -> str:
+        added.setdefault(name, numpy_helper.from_array(np.asarray(value), name))
         return name
 
     def rows(activation: str) -> tuple[str, str]:
@@ -44,7 +44,9 @@ def quantise(model: Any) -> Any:
             nodes.extend(
                 [
                     helper.make_node("Abs", [activation], [part["size"]]),
-                    helper.make_node("ReduceMax", [part["size"], constant("q/axis", np.array([-1]))], [part["largest"]]),
+                    helper.make_node(
+                        "ReduceMax", [part["size"], constant("q/axis", np.array([-1]))], [part["largest"]]
+                    ),
                     helper.make_node("Max", [part["largest"], constant("q/tiny", np.float32(1e-6))], [part["least"]]),
                     helper.make_node("Div", [part["least"], constant("q/127", np.float32(127))], [part["step"]]),
                     helper.make_node("Div", [constant("q/127", np.float32(127)), part["least"]], [part["scale"]]),
@@ -90,7 +92,9 @@ def quantise(model: Any) -> Any:
             name = node.output[0]
             nodes.extend(
                 [
-                    helper.make_node("Gather", [constant(table.name + "/q", values.T.copy()), node.input[1]], [name + "/q"]),
+                    helper.make_node(
+                        "Gather", [constant(table.name + "/q", values.T.copy()), node.input[1]], [name + "/q"]
+                    ),
                     helper.make_node(
                         "Gather", [constant(table.name + "/step", steps[:, None]), node.input[1]], [name + "/step"]
                     ),

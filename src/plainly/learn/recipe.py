@@ -36,6 +36,7 @@ class Recipe:
     ``joined`` is the share of neighbouring sentences that are also shown as one text of two sentences, ``noise`` the
     share of texts shown again with damage. With ``teachers`` the student's first scale is their average, of which the
     share ``blend`` is taken from the second scale, turned round and brought to the first one's mean and spread.
+    ``experts`` are teachers of the second scale alone, and may start from a larger encoder.
     """
 
     softened: bool = True
@@ -49,9 +50,11 @@ class Recipe:
     joined_cost: float = 0.0
     noise: float = 0.0
     teachers: int = 0
+    experts: int = 0
     blend: float = 0.0
     copies: float = 1.0
     fit: Settings = field(default_factory=lambda: Settings(epochs=3, batch=32, rate=1e-5))
+    expert: Settings = field(default_factory=Settings)
     student: Settings = field(default_factory=Settings)
 
     @classmethod
@@ -65,7 +68,7 @@ class Recipe:
         for key in found:
             if key not in cls.__dataclass_fields__:
                 raise BadInput(f"{where}: unknown setting {key!r}.{did_you_mean(key, cls.__dataclass_fields__)}")
-        for stage in ("fit", "student"):
+        for stage in ("fit", "expert", "student"):
             if stage in found:
                 unknown = set(found[stage]) - set(Settings.__dataclass_fields__)
                 if unknown:
@@ -92,6 +95,7 @@ def train(
     encoder: str,
     directory: Path,
     device: torch.device,
+    expert_encoder: str | None = None,
     progress: Progress | None = None,
 ) -> Trained:
     """Train as the recipe says; intermediate results are kept in ``directory`` and taken up again from there."""
@@ -103,8 +107,18 @@ def train(
             teach(corpus, recipe, seed, encoder=encoder, directory=directory, device=device, progress=progress)
             for seed in range(recipe.teachers)
         ]
-        texts = make.unlabelled(corpus, parts, rng=np.random.default_rng(recipe.seed))
-        rows = make.Rows(texts, blended(np.mean(targets, axis=0), recipe.blend))
+        texts = make.unlabelled(corpus, parts, recipe, rng=np.random.default_rng(recipe.seed))
+        average = np.mean(targets, axis=0)
+        if recipe.experts:
+            larger = expert_encoder or encoder
+            average[:, 1] = np.mean(
+                [
+                    teach(corpus, recipe, seed, expert=True, encoder=larger, directory=directory, device=device)[:, 1]
+                    for seed in range(recipe.experts)
+                ],
+                axis=0,
+            )
+        rows = make.Rows(texts, blended(average, recipe.blend))
         rows += make.damaged(rows, share=recipe.copies, rng=np.random.default_rng([recipe.seed, 1]))
         settings, stage = recipe.student, "student"
     else:
@@ -132,26 +146,33 @@ def teach(
     recipe: Recipe,
     seed: int,
     *,
+    expert: bool = False,
     encoder: str,
     directory: Path,
     device: torch.device,
     progress: Progress | None = None,
 ) -> Floats:
-    """What one teacher says of every unlabelled text, shape (n, heads); from its file where there is one."""
-    kept = directory / f"teacher-{seed}.npy"
+    """What one teacher says of every unlabelled text, shape (n, heads); from its file where there is one.
+
+    An expert has learnt the second scale alone; its first column means nothing.
+    """
+    kept = directory / f"{'expert' if expert else 'teacher'}-{seed}.npy"
     if kept.is_file():
         found: Floats = np.load(kept)
         return found
     parts = part(corpus.levelled, valid=recipe.valid, test=recipe.test, seed=recipe.seed)
-    rows = make.labelled(corpus, parts, recipe, rng=np.random.default_rng([recipe.seed, seed]))
+    if expert:
+        rows = make.rated(corpus, turns=2)
+    else:
+        rows = make.labelled(corpus, parts, recipe, rng=np.random.default_rng([recipe.seed, seed]))
     loaded = load_encoder(encoder)
     torch.manual_seed(seed)
     model = Estimator(loaded.encoder.float(), heads=corpus.heads, centres=_centres(rows.targets))
-    settings = replace(recipe.fit, seed=seed)
-    stage = f"teacher {seed + 1} of {recipe.teachers}"
+    settings = replace(recipe.expert if expert else recipe.fit, seed=seed)
+    stage = f"expert {seed + 1} of {recipe.experts}" if expert else f"teacher {seed + 1} of {recipe.teachers}"
     examples = Examples(rows.texts, rows.targets)
     fit(model, loaded.tokenizer, examples, settings=settings, device=device, progress=_named(progress, stage))
-    texts = make.unlabelled(corpus, parts, rng=np.random.default_rng(recipe.seed))
+    texts = make.unlabelled(corpus, parts, recipe, rng=np.random.default_rng(recipe.seed))
     said = predict(model, encode(loaded.tokenizer, texts, longest=settings.longest), device=device)
     half_written = kept.with_suffix(".partial.npy")
     np.save(half_written, said)

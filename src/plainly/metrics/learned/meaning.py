@@ -2,7 +2,7 @@
 
 This is the matching of BERTScore (Zhang et al. 2019) on the small encoder that plainly ships. Its vectors come from a
 middle layer that training held to the original sentence encoder, so they still tell what words mean in context.
-Published BERTScore numbers come from other encoders and cannot be compared with it; the metric ``bertscore`` is for those.
+Published BERTScore numbers come from other encoders and cannot be compared with it; ``bertscore`` is for those.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class Meaning(Metric):
     def score(self, totals: Floats) -> Floats:
         counts = totals[..., 3:]
         sums = totals[..., :3]
-        return 100 * np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+        found: Floats = 100 * np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+        return found
 
 
 def match(output: Vectors, other: Vectors) -> tuple[float, float, float]:

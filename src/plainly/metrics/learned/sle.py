@@ -82,7 +82,7 @@ def cefr_level(value: float) -> str:
 
 
 def by_document(metric: Metric, rows: Floats, groups: Sequence[str]) -> dict[str, Floats]:
-    """The scores of each document, from the rows of its sentences: ``by_document(s.metric, s.rows, evalset.groups)``."""
+    """The scores of each document from its sentences: ``by_document(s.metric, s.rows, evalset.groups)``."""
     names = list(dict.fromkeys(groups))
     place = {name: at for at, name in enumerate(names)}
     totals = np.zeros((len(names), rows.shape[1]))
