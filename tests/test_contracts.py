@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from plainly.evaluate import evaluate, signature
 from plainly.protocol import Metric, spec
 
 # Metrics that need more than text (a model file, a command) say what a contract test can use instead.
-SPECS: dict[str, str] = {}
+SPECS: dict[str, str] = {"command": f"command(run={sys.executable} {Path(__file__).with_name('length_command.py')})"}
 EXTRA_SPECS = (
     "sari(delete=precision)",
     "sari(average=paper)",

@@ -65,8 +65,11 @@ def test_the_examples_in_docstrings_run() -> None:
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", *DOCS], ids=lambda path: path.name)
-def test_commands_on_the_demo_print_what_the_page_shows(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_on_the_demo_print_what_the_page_shows(
+    path: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A block that begins with ``$ plainly … --demo`` is followed by exactly what the command prints (to stdout)."""
+    monkeypatch.chdir(tmp_path)  # some commands write files
     text = path.read_text(encoding="utf-8")
     for block in re.findall(r"```(?:console|text)\n(.*?)```", text, re.DOTALL):
         shown = DEMO_COMMAND.match(block)

@@ -17,8 +17,9 @@ LAYERS = (
     ("errors", "evalset", "protocol", "registry", "tables", "files", "text", "stats.estimate"),
     ("metrics", "inputs", "data", "stats", "operations", "ratings", "models"),
     (
-        "evaluate", "api", "scorefile", "explain", "compare", "subsets", "sanity", "doctor", "audit", "meta", "plan",
-        "learn", "reproduce", "engines", "grid",
+        "evaluate", "api", "scorefile", "explain", "compare", "claims", "references", "subsets", "sanity", "doctor",
+        "audit", "meta", "plan",
+        "learn", "reproduce", "engines", "grid", "stream",
     ),
     ("report", "studio"),
     ("cli", "__main__"),

@@ -14,6 +14,7 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from plainly.api import load, metric, metric_names, score, systems
     from plainly.evalset import EvalSet
+    from plainly.report import make_report, plot
 
 # Name → where it lives. Looked up at first use, so that importing plainly costs nothing.
 _PUBLIC = {
@@ -23,8 +24,20 @@ _PUBLIC = {
     "metric_names": "plainly.api",
     "systems": "plainly.api",
     "EvalSet": "plainly.evalset",
+    "make_report": "plainly.report",
+    "plot": "plainly.report",
 }
-__all__ = ["EvalSet", "__version__", "load", "metric", "metric_names", "score", "systems"]
+__all__ = [
+    "EvalSet",
+    "__version__",
+    "load",
+    "make_report",
+    "metric",
+    "metric_names",
+    "plot",
+    "score",
+    "systems",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -217,15 +217,23 @@ def evaluate(
             )
     systems = {}
     resampler = Resampler(n=len(evalset), resamples=resamples, seed=seed, groups=evalset.groups)
-    for system, texts in outputs.items():
+    for system, rows in measure(evalset, outputs, chosen):
         scores = {
-            spec: Scores(metric, system, evalset.ids, metric.measure(evalset, texts), signature(metric, evalset))
+            spec: Scores(metric, system, evalset.ids, rows[spec], signature(metric, evalset))
             for spec, metric in chosen.items()
         }
         if intervals and len(evalset) > 1:
-            scores = _with_intervals(scores, resampler, level=level, method=method)
+            scores = with_intervals(scores, resampler, level=level, method=method)
         systems[system] = SystemScores(system, scores)
     return Evaluation(evalset.name, systems, seed=seed if intervals else None)
+
+
+def measure(
+    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], metrics: Mapping[str, Metric]
+) -> Iterator[tuple[str, dict[str, Floats]]]:
+    """The loop itself: system by system, the rows of every metric. Corpora too large to hold come in batches."""
+    for system, texts in outputs.items():
+        yield system, {spec: metric.measure(evalset, texts) for spec, metric in metrics.items()}
 
 
 def signature(metric: Metric, evalset: EvalSet) -> str:
@@ -253,9 +261,10 @@ def _checked_metrics(metrics: Sequence[str | Metric], evalset: EvalSet) -> dict[
     return chosen
 
 
-def _with_intervals(
+def with_intervals(
     scores: dict[str, Scores], resampler: Resampler, *, level: float, method: Method
 ) -> dict[str, Scores]:
+    """The same scores with an Estimate for every output, from draws that all metrics share."""
     drawn = resampler.totals([found.rows for found in scores.values()])
     estimated = {}
     for (spec, found), totals in zip(scores.items(), drawn, strict=True):

@@ -34,6 +34,7 @@ METRICS: dict[str, str] = {
     "splits": "plainly.metrics.form:Splits",
     "length": "plainly.metrics.form:Length",
     "lexical": "plainly.metrics.lexical:Lexical",
+    "command": "plainly.metrics.command:Command",
     "sle": "plainly.metrics.learned.sle:Sle",
     "meaning": "plainly.metrics.learned.meaning:Meaning",
     "samsa": "plainly.metrics.learned.events:Samsa",

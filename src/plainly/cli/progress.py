@@ -1,10 +1,10 @@
-"""Progress of downloads on stderr: a bar where a person is watching, one line a file elsewhere."""
+"""Progress on stderr: a bar where a person is watching, a few lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,46 @@ def fetching() -> Iterator[Progress]:
         yield shown.tell
     finally:
         shown.close()
+
+
+@contextmanager
+def working(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Something to tell of work done, as (done, total): a bar with the time left on a terminal, elsewhere tenths."""
+    shown = _Work(what)
+    try:
+        yield shown.tell
+    finally:
+        shown.close()
+
+
+class _Work:
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._bars: Bars | None = None
+        self._task: TaskID | None = None
+        self._tenths = 0
+
+    def tell(self, done: int, total: int) -> None:
+        if not sys.stderr.isatty():
+            if 10 * done // total > self._tenths:
+                self._tenths = 10 * done // total
+                print(f"{done} of {total} {self._what}", file=sys.stderr)
+            return
+        if self._bars is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bars
+
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            self._bars = Bars(*columns, console=Console(stderr=True), transient=True)
+            self._bars.start()
+            self._task = self._bars.add_task(self._what, total=total)
+        if self._task is not None:
+            self._bars.update(self._task, completed=done)
+
+    def close(self) -> None:
+        if self._bars is not None:
+            self._bars.stop()
 
 
 class _Downloads:

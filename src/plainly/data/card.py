@@ -106,6 +106,18 @@ def output_cards(set_name: str) -> Iterator[Card]:
                 yield found
 
 
+def source_cards(*hashes: str) -> list[Card]:
+    """The evaluation sets whose file of sources has one of these SHA-256 hashes."""
+    found = []
+    for path in sorted(_CARDS.glob("*/*.toml")):
+        text = path.read_text(encoding="utf-8")
+        if any(sha256 in text for sha256 in hashes):
+            card = _read(path.relative_to(_CARDS).with_suffix("").as_posix())
+            if any(file.role == "source" and file.sha256 in hashes for file in card.files):
+                found.append(card)
+    return found
+
+
 @cache
 def _read(name: str) -> Card:
     table: dict[str, Any] = tomllib.loads((_CARDS / f"{name}.toml").read_text(encoding="utf-8"))

@@ -6,9 +6,9 @@ systems are scored on the same resampled items.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -22,8 +22,14 @@ Ints = npt.NDArray[np.int64]
 Score = Callable[[Floats], Floats]
 Method = Literal["percentile", "bca"]
 
-# Weights are made and used in chunks of at most this many numbers, so that a million items need no terabyte.
-_CHUNK = 8_000_000
+Weights = npt.NDArray[np.float32]
+
+# Weights are made and used in chunks of at most this many numbers, so that a million items need no terabyte; chunks of
+# few items are smaller, to stay in the processor's cache.
+CHUNK = 8_000_000
+_CACHED = 50_000
+# Whole numbers below this are exact in single precision, in which sums take half the time.
+_EXACT = 2**24
 
 
 @dataclass(frozen=True)
@@ -50,32 +56,90 @@ class Resampler:
 
     def units(self, rows: Floats) -> Floats:
         """Rows of the units that are drawn: the rows themselves, or their sums by group."""
-        if self.groups is None:
-            return rows
-        _, member = np.unique(np.array(self.groups, dtype=object).astype(str), return_inverse=True)
-        summed = np.zeros((int(member.max(initial=-1)) + 1, rows.shape[1]))
-        np.add.at(summed, member, rows)
-        return summed
+        return sum_by_group(rows, self.groups)
 
-    def weights(self, units: int) -> Iterator[Floats]:
+    def weights(self, units: int) -> Iterable[Weights]:
         """How often each unit occurs in each draw, in chunks of draws: (draws, units)."""
-        rng = np.random.default_rng(self.seed)
-        step = max(1, _CHUNK // max(units, 1))
-        for start in range(0, self.resamples, step):
-            draws = min(step, self.resamples - start)
-            chosen = rng.integers(units, size=(draws, units)) if units else np.zeros((draws, 0), dtype=np.int64)
-            chosen += np.arange(draws)[:, None] * units
-            yield np.bincount(chosen.ravel(), minlength=draws * units).reshape(draws, units).astype(np.float64)
+        if units * self.resamples <= CHUNK:
+            return _kept_weights(units, self.resamples, self.seed)
+        return _weights(units, self.resamples, self.seed)
 
     def totals(self, tables: Sequence[Floats]) -> list[Floats]:
         """Summed rows of every draw, (resamples, k) for each table; all tables share the draws."""
-        units = [self.units(table) for table in tables]
-        if not units:
-            return []
-        widths = np.cumsum([table.shape[1] for table in units])[:-1]
-        joined = np.concatenate(units, axis=1)
-        drawn = np.concatenate([weights @ joined for weights in self.weights(len(joined))])
-        return np.split(drawn, widths, axis=1)
+        return weighted_sums([self.units(table) for table in tables], self.weights)
+
+
+def _weights(units: int, resamples: int, seed: int) -> Iterator[Weights]:
+    rng = np.random.default_rng(seed)
+    step = chunk_size(units)
+    offsets = np.arange(step)[:, None] * units
+    for start in range(0, resamples, step):
+        draws = min(step, resamples - start)
+        chosen = rng.integers(units, size=(draws, units)) if units else np.zeros((draws, 0), dtype=np.int64)
+        chosen += offsets[:draws]
+        yield np.bincount(chosen.ravel(), minlength=draws * units).reshape(draws, units).astype(np.float32)
+
+
+@lru_cache(maxsize=2)
+def _kept_weights(units: int, resamples: int, seed: int) -> tuple[Weights, ...]:
+    """The same, kept for the systems and metrics that follow."""
+    return tuple(_weights(units, resamples, seed))
+
+
+def chunk_size(units: int) -> int:
+    """How many draws to make at a time: a multiple of 32 where memory allows it."""
+    draws = max(64, _CACHED // max(units, 1) // 32 * 32)
+    return max(1, min(draws, CHUNK // max(units, 1)))
+
+
+@dataclass(frozen=True)
+class VariantResampler:
+    """Draws over variants of each unit's row, such as the row against other references; with ``units`` over both.
+
+    Every draw takes one variant of each unit, or of as many units drawn with replacement.
+    """
+
+    resamples: int = 1000
+    seed: int = 12345
+    units: bool = False
+
+    def totals(self, variants: Floats) -> Floats:
+        """Summed rows of every draw, (resamples, k), from (units, variants, k)."""
+        n, many, width = variants.shape
+        flat = variants.reshape(n * many, width)
+        rng = np.random.default_rng(self.seed)
+        step = max(1, CHUNK // max(n * many, 1))
+        drawn = []
+        for start in range(0, self.resamples, step):
+            draws = min(step, self.resamples - start)
+            unit = rng.integers(n, size=(draws, n)) if self.units else np.broadcast_to(np.arange(n), (draws, n))
+            chosen = unit * many + rng.integers(many, size=(draws, n)) + np.arange(draws)[:, None] * (n * many)
+            weights = np.bincount(chosen.ravel(), minlength=draws * n * many).reshape(draws, n * many)
+            drawn.append(weights.astype(np.float64) @ flat)
+        return np.concatenate(drawn)
+
+
+def sum_by_group(rows: Floats, groups: Sequence[str] | None) -> Floats:
+    """The rows of each group added up, in the order of the groups' names; the rows themselves without groups."""
+    if groups is None:
+        return rows
+    _, member = np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)
+    summed = np.zeros((int(member.max(initial=-1)) + 1, rows.shape[1]))
+    np.add.at(summed, member, rows)
+    return summed
+
+
+def weighted_sums(units: Sequence[Floats], weights: Callable[[int], Iterable[Weights]]) -> list[Floats]:
+    """Each table multiplied by the same weights, which are made and used a chunk of draws at a time."""
+    if not units:
+        return []
+    widths = np.cumsum([table.shape[1] for table in units])[:-1]
+    joined = np.concatenate(units, axis=1)
+    largest = float(np.abs(joined).max(initial=0)) * len(joined)
+    if largest < _EXACT and np.array_equal(joined, np.rint(joined)):
+        joined = joined.astype(np.float32)
+    drawn = np.concatenate([chunk @ joined for chunk in weights(len(joined))]).astype(np.float64)
+    return np.split(drawn, widths, axis=1)
 
 
 def interval(
@@ -124,6 +188,8 @@ def jackknife(rows: Floats, score: Score) -> Floats:
 
 def _bca_quantiles(values: Floats, draws: Floats, left_out: Floats, tails: Floats) -> Floats:
     """Which quantiles of the draws to take, corrected for bias and acceleration (Efron 1987, Eq. 2.3 and 6.6)."""
+    from statistics import NormalDist  # here, because it takes longer to import than most scores to compute
+
     normal = NormalDist()
     quantiles = np.empty((2, len(values)))
     for position, value in enumerate(values):

@@ -128,7 +128,7 @@ def _spacy(name: str) -> Parser:
     try:
         import spacy
     except ImportError:
-        raise MissingExtra("samsa", package="spacy", extra="parser") from None
+        raise MissingExtra("samsa", package="spacy", extra="spacy") from None
     try:
         pipeline = spacy.load(name, exclude=["ner"])
     except OSError:

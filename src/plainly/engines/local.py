@@ -1,0 +1,143 @@
+"""All cores of one machine. A worker that is killed is replaced and its task done again, so nothing is lost.
+
+Python's own pools give up when a worker dies; on a run of hours somebody's memory killer will pick one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import pickle
+import signal
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from plainly.engines import Result, Task, Tell, Work, silent
+from plainly.errors import BadInput, PlainlyError
+
+# A task that ends its process this often is not unlucky: it needs more memory than there is, or meets a fault.
+_ATTEMPTS = 3
+
+
+class LocalEngine:
+    """A pool of processes; with one process, this one."""
+
+    name = "local"
+
+    def __init__(self, processes: int) -> None:
+        self.processes = processes
+
+    def run(
+        self, work: Work[Task, Result], tasks: Sequence[Task], *, tell: Tell = silent, gpus: float = 0.0
+    ) -> Iterator[tuple[int, Result]]:
+        if self.processes == 1:
+            for number, task in enumerate(tasks):
+                yield number, work(task, tell)
+            return
+        pool = _Pool(work, min(self.processes, len(tasks)))
+        try:
+            yield from pool.run(tasks, tell)
+        finally:
+            pool.close()
+
+
+@dataclass
+class _Worker:
+    process: Any
+    pipe: Connection
+    task: int | None = None
+    told: int = 0  # what it said of a task that it may yet not finish
+
+
+class _Pool:
+    def __init__(self, work: Any, size: int) -> None:
+        # Fresh processes: forking one that has threads (a progress bar, a BLAS) may lock up.
+        self._context = multiprocessing.get_context("spawn")
+        self._work = pickle.dumps(work)
+        self._workers = [self._start() for _ in range(size)]
+
+    def run(self, tasks: Sequence[Any], tell: Tell) -> Iterator[tuple[int, Any]]:
+        waiting = deque(range(len(tasks)))
+        deaths: Counter[int] = Counter()
+        while waiting or any(worker.task is not None for worker in self._workers):
+            for worker in self._workers:
+                if worker.task is None and waiting:
+                    self._give(worker, waiting.popleft(), tasks)
+            busy = {worker.pipe: worker for worker in self._workers if worker.task is not None}
+            for ready in wait(list(busy)):
+                worker = busy[ready]  # type: ignore[index]
+                try:
+                    kind, value = worker.pipe.recv()
+                except (EOFError, OSError):
+                    number = self._replace(worker)
+                    deaths[number] += 1
+                    tell(-worker.told)
+                    if deaths[number] == _ATTEMPTS:
+                        raise PlainlyError(
+                            f"The process that worked on part {number + 1} ended {_ATTEMPTS} times (exit status "
+                            f"{worker.process.exitcode}). If memory was short, use fewer: --processes N"
+                        ) from None
+                    waiting.appendleft(number)
+                    continue
+                if kind == "told":
+                    worker.told += value
+                    tell(value)
+                elif kind == "error":
+                    raise value
+                else:
+                    finished, worker.task, worker.told = worker.task, None, 0
+                    if waiting:  # before the result is looked at, so that the worker need not wait for that
+                        self._give(worker, waiting.popleft(), tasks)
+                    if finished is not None:
+                        yield finished, value
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.pipe.close()
+            worker.process.terminate()
+        for worker in self._workers:
+            worker.process.join()
+
+    def _give(self, worker: _Worker, number: int, tasks: Sequence[Any]) -> None:
+        worker.task, worker.told = number, 0
+        with contextlib.suppress(OSError):  # it has died: found out when its answer is waited for
+            worker.pipe.send(tasks[number])
+
+    def _start(self) -> _Worker:
+        here, there = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(there, self._work), daemon=True)
+        process.start()
+        there.close()
+        return _Worker(process, here)
+
+    def _replace(self, worker: _Worker) -> int:
+        worker.process.join()
+        worker.pipe.close()
+        place = self._workers.index(worker)
+        self._workers[place] = self._start()
+        if worker.task is None:
+            raise RuntimeError("A worker was waited for that had no task.")
+        return worker.task
+
+
+def _serve(pipe: Connection, pickled: bytes) -> None:
+    """A worker's life: receive a task, do it, send the result; until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that decides what to keep
+    work = pickle.loads(pickled)
+
+    def tell(amount: int) -> None:
+        pipe.send(("told", amount))
+
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            task = pipe.recv()
+            try:
+                answer = ("done", work(task, tell))
+            except PlainlyError as error:
+                answer = ("error", BadInput(str(error)))
+            except Exception as error:
+                answer = ("error", RuntimeError(f"A worker failed: {type(error).__name__}: {error}"))
+            pipe.send(answer)

@@ -1,0 +1,109 @@
+"""A Ray cluster, or Ray on this machine: Ray Data hands the parts of a corpus to actors and restarts those that die.
+
+An actor keeps its work from part to part, so that a learned metric loads its model once. Actors read their parts
+themselves: text does not travel through the cluster, only file names do on the way there and sums on the way back.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from plainly.engines import Result, Task, Tell, Work, silent
+from plainly.errors import BadInput, MissingExtra
+
+
+class RayEngine:
+    """Workers are actors of a Ray Data pipeline; without an address, Ray is started here and stopped afterwards."""
+
+    name = "ray"
+
+    def __init__(self, *, address: str | None = None, workers: int | None = None, store: int | None = None) -> None:
+        self.address, self.workers, self.store = address, workers, store
+
+    def run(
+        self, work: Work[Task, Result], tasks: Sequence[Task], *, tell: Tell = silent, gpus: float = 0.0
+    ) -> Iterator[tuple[int, Result]]:
+        os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+        # Otherwise Ray gives every worker the environment manager that started this process, and packs the folder.
+        os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+        try:
+            import ray
+            import ray.data
+        except ImportError:
+            raise MissingExtra("--engine ray", package="ray", extra="ray") from None
+        started = self._start(ray)
+        try:
+            yield from self._results(ray, work, tasks, tell, gpus)
+        finally:
+            if started:
+                ray.shutdown()
+
+    def _start(self, ray: Any) -> bool:
+        if ray.is_initialized():
+            return False
+        options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+        if self.address is not None:
+            options["address"] = self.address
+        else:
+            options |= {"num_cpus": self.workers, "include_dashboard": False, "address": "local"}
+            if self.store is not None:
+                options["object_store_memory"] = self.store
+        try:
+            ray.init(**options)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            where = f"the cluster at {self.address}" if self.address else "Ray on this machine"
+            raise BadInput(f"Cannot reach {where}: {str(error).splitlines()[0]}") from None
+        return True
+
+    def _results(self, ray: Any, work: Any, tasks: Sequence[Any], tell: Tell, gpus: float) -> Iterator[tuple[int, Any]]:
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        resources = ray.cluster_resources()
+        gpus = gpus if resources.get("GPU") else 0.0
+        most = int(resources["GPU"] / gpus) if gpus else int(resources.get("CPU", 1))
+        workers = max(1, min(most, len(tasks), self.workers or most))
+        items = [{"number": number, "task": pickle.dumps(task)} for number, task in enumerate(tasks)]
+        # One row a block: a block is what is done again when an actor dies, and what is handed out next.
+        parts = ray.data.from_items(items, override_num_blocks=len(items))
+        done = parts.map_batches(
+            _Actor,
+            # By value where it must be: a metric of one's own may be defined in a script or notebook.
+            fn_constructor_args=(ray.cloudpickle.dumps(work),),
+            batch_size=1,
+            batch_format="numpy",
+            concurrency=workers,
+            num_cpus=1,
+            num_gpus=gpus or None,
+        )
+        for row in done.iter_rows():
+            kind, value = pickle.loads(row["result"])
+            if kind == "error":
+                raise value
+            tell(int(row["told"]))
+            yield int(row["number"]), value
+
+
+class _Actor:
+    """What lives on a worker: the work, called with one task after the other."""
+
+    def __init__(self, work: bytes) -> None:
+        self._work = pickle.loads(work)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        import numpy as np
+
+        from plainly.errors import PlainlyError
+
+        told: list[int] = []
+        try:
+            answer: tuple[str, Any] = ("done", self._work(pickle.loads(batch["task"][0]), told.append))
+        except PlainlyError as error:  # ours to raise again; retrying would not help
+            answer = ("error", BadInput(str(error)))
+        packed = np.empty(1, dtype=object)
+        packed[0] = pickle.dumps(answer)
+        return {"number": batch["number"], "told": np.array([sum(told)]), "result": packed}

@@ -1,0 +1,61 @@
+"""The subset that isolates simplicity: outputs that are fluent and keep the meaning anyway (Cripwell et al. 2023).
+
+Where an output is broken, people call it hard as well, and a metric can then seem to measure simplicity by measuring
+fluency. On outputs that are all fluent and adequate it cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.errors import BadInput
+from plainly.ratings.types import Judgements, Units
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which outputs to keep: those whose mean rating on every dimension is high enough.
+
+    ``unit="sd"``: at least ``threshold`` standard deviations above the mean of all rated outputs. ``unit="points"``: at
+    least ``threshold`` itself. Outputs of ``without_sources`` (a metric's training data, say) are left out as well.
+    """
+
+    dimensions: tuple[str, ...] = ("fluency_zscore", "meaning_zscore")
+    threshold: float = 0.3
+    unit: Literal["sd", "points"] = "sd"
+    without_sources: Collection[str] = field(default=(), repr=False)
+
+    def mask(self, judgements: Judgements, units: Units) -> npt.NDArray[np.bool_]:
+        """True for each unit that is kept."""
+        if self.unit not in ("sd", "points"):
+            raise BadInput(f"The unit of a filter's threshold is sd or points, not {self.unit!r}.")
+        kept = np.ones(len(units), dtype=bool)
+        for dimension in self.dimensions:
+            values = judgements.human(dimension, units)
+            bar = self.threshold
+            if self.unit == "sd":
+                bar = float(np.nanmean(values) + self.threshold * np.nanstd(values))
+            kept &= values >= bar
+        if self.without_sources:
+            if not judgements.sources:
+                raise BadInput(
+                    f"{judgements.name} does not say what the sources were, so none can be left out by text."
+                )
+            banned = {_folded(source) for source in self.without_sources}
+            kept &= np.array([_folded(judgements.sources[item]) not in banned for item in units.item_names], dtype=bool)
+        return kept
+
+    def __str__(self) -> str:
+        above = f"mean + {self.threshold:g} sd" if self.unit == "sd" else f"{self.threshold:g}"
+        without = f", without {len(self.without_sources)} sources" if self.without_sources else ""
+        return f"{' and '.join(self.dimensions)} ≥ {above}{without}"
+
+
+def _folded(text: str) -> str:
+    """Letters and digits alone: the same sentence may be tokenised and cased in another way elsewhere."""
+    return "".join(character for character in text.casefold() if character.isalnum())

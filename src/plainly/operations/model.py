@@ -1,0 +1,117 @@
+"""The trained labeller's arithmetic, in NumPy: a table of facts, two layers that look at neighbours and counterparts.
+
+The weights are a few hundred kilobytes and were trained on ASSETann (CC-BY-NC-4.0); ``training.py`` made them, and
+``weights/labeller-light.md`` says how well they do. No package beyond NumPy is needed to use them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.errors import BadInput
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+WEIGHTS = Path(__file__).parent / "weights"
+NEIGHBOURS = (-2, -1, 0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What training leaves: the table of facts, two convolutions and an output layer for each side."""
+
+    table: Floats
+    bias: Floats
+    layers: tuple[tuple[Floats, Floats], ...]
+    outputs: tuple[tuple[Floats, Floats], ...]
+    labels: tuple[tuple[str, ...], ...]
+    card: dict[str, Any]
+
+    @property
+    def buckets(self) -> int:
+        return len(self.table)
+
+
+@cache
+def load(name: str) -> Weights:
+    """The weights of that name; they are read once."""
+    path = WEIGHTS / f"{name}.npz"
+    if not path.is_file():
+        raise BadInput(f"There are no weights for the labeller {name!r}. Reinstall plainly, or use --labeller rules.")
+    with np.load(path) as stored:
+        card = json.loads(str(stored["card"]))
+        return Weights(
+            table=stored["table"].astype(np.float32) * stored["scale"].astype(np.float32),
+            bias=stored["bias"].astype(np.float32),
+            layers=tuple(
+                (stored[f"layer{at}_w"].astype(np.float32), stored[f"layer{at}_b"].astype(np.float32)) for at in (0, 1)
+            ),
+            outputs=tuple(
+                (stored[f"output{at}_w"].astype(np.float32), stored[f"output{at}_b"].astype(np.float32))
+                for at in (0, 1)
+            ),
+            labels=tuple(map(tuple, card["labels"])),
+            card=card,
+        )
+
+
+def save(path: Path, weights: Weights) -> None:
+    """Write weights: the table in eight bits with one scale a column, the rest in sixteen."""
+    scale = np.maximum(np.abs(weights.table).max(axis=0), 1e-8) / 127
+    arrays: dict[str, Any] = {
+        "table": np.round(weights.table / scale).astype(np.int8),
+        "scale": scale.astype(np.float32),
+        "bias": weights.bias.astype(np.float32),
+        "card": np.array(json.dumps(weights.card | {"labels": weights.labels}, ensure_ascii=False)),
+    }
+    for name, layers in (("layer", weights.layers), ("output", weights.outputs)):
+        for at, (matrix, bias) in enumerate(layers):
+            arrays[f"{name}{at}_w"], arrays[f"{name}{at}_b"] = matrix.astype(np.float16), bias.astype(np.float32)
+    path.parent.mkdir(exist_ok=True)
+    np.savez_compressed(path, **arrays)
+
+
+def predict(
+    weights: Weights, facts: tuple[Ints, Ints], places: tuple[Ints, Ints], links: tuple[Ints, Ints]
+) -> list[Floats]:
+    """Probabilities of labels for the words of a batch, (words, labels) for each side.
+
+    ``facts`` are rows of the table. ``places`` are the rows of each word's neighbours among all words of the batch, the
+    source's words first, counted from 1; ``links`` of its counterpart; 0 is nobody.
+    """
+    neighbours, counterparts = np.concatenate(places), np.concatenate(links)
+    hidden = np.concatenate([_sum_rows(weights.table, each) for each in facts])
+    first = np.maximum(hidden + weights.bias, 0)
+    state, states = first, []
+    for matrix, bias in weights.layers:
+        padded = np.concatenate([np.zeros((1, state.shape[1]), dtype=np.float32), state])
+        seen = np.concatenate([padded[neighbours].reshape(len(state), -1), padded[counterparts]], axis=1)
+        state = np.maximum(seen @ matrix + bias, 0)
+        states.append(state)
+    final = np.concatenate([first, states[0] + states[1]], axis=1)
+    cut = len(facts[0])
+    return [
+        _softmax(part @ matrix + bias)
+        for part, (matrix, bias) in zip((final[:cut], final[cut:]), weights.outputs, strict=True)
+    ]
+
+
+def _sum_rows(table: Floats, rows: Ints) -> Floats:
+    total = table[rows[:, 0]]
+    for column in range(1, rows.shape[1]):
+        total += table[rows[:, column]]
+    return total
+
+
+def _softmax(values: Floats) -> Floats:
+    raised = np.exp(values - values.max(axis=1, keepdims=True))
+    found: Floats = raised / raised.sum(axis=1, keepdims=True)
+    return found

@@ -1,0 +1,172 @@
+"""The vocabulary: 26 operations and err, as data in ``typology.toml``, and how other typologies map onto it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from plainly.errors import BadInput, UnknownName
+
+Side = Literal["source", "output", "both"]
+Computational = Literal["add", "delete", "replace", "other"]
+Linguistic = Literal["lexical", "syntactic", "morphological", "discourse", "order", "consistency", "error"]
+NONE = "none"  # What a token carries that stands in no group; not an operation.
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One label and what is known about it; ``label`` is its name in the released files."""
+
+    label: str
+    guide: str
+    title: str
+    side: Side
+    computational: Computational
+    linguistic: Linguistic
+    definition: str
+    example_source: str
+    example_output: str
+    example_groups: str
+    paper: str = ""
+    counterpart: str = ""
+    paper_syntactic: bool = False
+    paper_subset: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name under which the operation is known, in any case, the label first."""
+        return tuple({name.casefold(): name for name in (self.paper, self.guide, self.label) if name}.values())[::-1]
+
+
+@dataclass(frozen=True)
+class OtherTypology:
+    """Another typology: its types with the labels each can be, and the one type that each label becomes."""
+
+    name: str
+    title: str
+    source: str
+    lossy: str
+    types: Mapping[str, tuple[str, ...]]
+    back: Mapping[str, str]
+
+    def labels(self, their_type: str) -> tuple[str, ...]:
+        """Our labels for a type of theirs, the likeliest first; none where we have no such operation."""
+        if their_type not in self.types:
+            raise UnknownName(f"{self.name} type", their_type, self.types, see="plainly operations typology --mapping")
+        return self.types[their_type]
+
+
+@cache
+def operations() -> tuple[Operation, ...]:
+    """All 27 labels in the order of the file, lexical ones first and err last."""
+    table = tomllib.loads((_HERE / "typology.toml").read_text(encoding="utf-8"))
+    return tuple(_operation(entry) for entry in table["operation"])
+
+
+@cache
+def _by_name() -> dict[str, Operation]:
+    return {name.casefold(): found for found in operations() for name in found.names}
+
+
+@cache
+def _classes() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for names, field in ((get_args(Computational), "computational"), (get_args(Linguistic), "linguistic")):
+        for name in names:
+            found[name] = frozenset(each.label for each in operations() if getattr(each, field) == name)
+    for name in ("add", "delete", "replace"):
+        chosen = (each for each in operations() if (each.paper_subset or each.computational) == name)
+        found[f"paper-{name}"] = frozenset(each.label for each in chosen)
+    found["paper-syntactic"] = frozenset(each.label for each in operations() if each.paper_syntactic)
+    found["insert"], found["del"], found["any"] = found["add"], found["delete"], frozenset(all_labels()) - {"err"}
+    return found
+
+
+def all_labels() -> tuple[str, ...]:
+    """The 27 labels as the files spell them."""
+    return tuple(found.label for found in operations())
+
+
+def operation(name: str) -> Operation:
+    """The operation of that name: the file's label, the guide's abbreviation or the paper's name, in any case."""
+    found = _by_name().get(name.casefold())
+    if found is None:
+        raise UnknownName("operation", name, all_labels(), see="plainly operations typology")
+    return found
+
+
+def classes() -> dict[str, frozenset[str]]:
+    """The names that stand for several labels: computational and linguistic classes, and ``any`` for all but err."""
+    return dict(_classes())
+
+
+def resolve(names: str | Iterable[str]) -> frozenset[str]:
+    """The labels that names stand for: ``"lexical,split"`` is synonym, hyperonym, hyponym and split."""
+    wanted = names.split(",") if isinstance(names, str) else names
+    found: set[str] = set()
+    for name in (each.strip() for each in wanted):
+        if not name:
+            continue
+        if name.casefold() in _classes():
+            found |= _classes()[name.casefold()]
+        elif name.casefold() in _by_name():
+            found.add(_by_name()[name.casefold()].label)
+        else:
+            names_known = (*all_labels(), *_classes())
+            raise UnknownName("operation or class of operations", name, names_known, see="plainly operations typology")
+    if not found:
+        raise BadInput(
+            "No operation was named. Give labels or classes: synonym,lexical. See: plainly operations typology"
+        )
+    return frozenset(found)
+
+
+def known(label: str) -> bool:
+    """Whether a label belongs to the typology. Annotated files hold others: Yawat's default is ``literal``."""
+    return label.casefold() in _by_name()
+
+
+def canonical(label: str) -> str:
+    """The file's spelling of a label, however it was written; a label that is not ours stays as it is."""
+    found = _by_name().get(label.casefold())
+    return found.label if found else label
+
+
+@cache
+def mappings() -> dict[str, OtherTypology]:
+    """The other typologies by name: salsa, ts-anno, easse."""
+    table = tomllib.loads((_HERE / "mappings.toml").read_text(encoding="utf-8"))
+    return {
+        name: OtherTypology(
+            name=name,
+            title=entry["title"],
+            source=entry["source"],
+            lossy=entry["lossy"],
+            types={key: tuple(value) for key, value in entry["types"].items()},
+            back=dict(entry["back"]),
+        )
+        for name, entry in table.items()
+    }
+
+
+def mapping(name: str) -> OtherTypology:
+    """The table of one other typology."""
+    if name not in mappings():
+        raise UnknownName("typology", name, mappings(), see="plainly operations typology --mapping NAME")
+    return mappings()[name]
+
+
+def _operation(entry: dict[str, Any]) -> Operation:
+    example = entry.pop("example")
+    return Operation(
+        **entry,
+        example_source=example["source"],
+        example_output=example["output"],
+        example_groups=example["groups"],
+    )

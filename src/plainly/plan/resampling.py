@@ -1,0 +1,228 @@
+"""What a smaller evaluation would have concluded: the resampling of Schwarzer and Kauchak (2018), vectorised.
+
+An evaluation's conclusions are its significance pattern: for each pair of systems whether the first is better (1),
+worse (−1), or not told apart (0). A smaller study is drawn with replacement from the pilot's sentences, its raters, or
+both, and its pattern compared with the pilot's by Kendall's tau-b. Two details decide the numbers:
+
+- Tau over a list of pairs depends on the order in which systems are listed, because turning a pair round flips its
+  sign. ``tau`` takes each pair both ways and does not depend on it; ``tau_as_listed`` is the paper's, each pair once.
+- A draw that tells no systems apart orders nothing, and tau is undefined. Such a study has failed, so it counts as 0;
+  ``nothing_found`` says how many there were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.errors import BadInput
+from plainly.ratings.types import Ratings
+from plainly.stats.agreement import ratio
+from plainly.stats.resample import Floats
+
+Test = Literal["paired", "welch"]
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A pilot, ready to be drawn from: each system's rated outputs with their ratings, and its own conclusions."""
+
+    systems: tuple[str, ...]
+    test: Test
+    alpha: float
+    ratings: tuple[Floats, ...]  # of each system: outputs × ratings, those there are first, NaN after them
+    pattern: Floats
+    pairs: tuple[tuple[str, str], ...]
+
+    @property
+    def sentences(self) -> int:
+        """Sentences a system was rated on; the fewest, where systems differ."""
+        return min(len(rows) for rows in self.ratings)
+
+    @property
+    def raters(self) -> float:
+        """Ratings an output has, on average."""
+        return float(np.mean([np.sum(~np.isnan(rows)) / max(1, len(rows)) for rows in self.ratings]))
+
+
+@dataclass(frozen=True)
+class Point:
+    """How well a study of some size agrees with the pilot, over many draws of such a study.
+
+    ``power`` is the share of pairs that the pilot tells apart and the draw tells apart the same way; ``wrong`` of all
+    pairs, that the draw orders the other way round; ``beyond`` of the pilot's undecided pairs, that the draw decides.
+    """
+
+    sentences: int
+    raters: int
+    tau: float
+    tau_as_listed: float
+    low: float
+    high: float
+    power: float
+    wrong: float
+    beyond: float
+    nothing_found: float
+    draws: int
+
+    @property
+    def ratings(self) -> int:
+        """Ratings spent on each system."""
+        return self.sentences * self.raters
+
+
+def pattern(ratings: Ratings, *, test: Test | None = None, alpha: float = 0.01) -> Reference:
+    """The pilot's own conclusions. The t-test is paired if most items were rated for every system, else Welch's."""
+    if len(ratings.systems) < 2:
+        raise BadInput(f"{ratings.dimension} was rated for one system; a plan needs at least two to tell apart.")
+    if not 0 < alpha < 1:
+        raise BadInput(f"The significance level is between 0 and 1, for example 0.01; not {alpha}.")
+    paired = ratings.paired
+    rated = (ratings.counts > 0).any(axis=0)
+    if test is None:
+        test = "paired" if paired.sum() >= 2 and paired.sum() >= 0.5 * rated.sum() else "welch"
+    if test == "paired" and paired.sum() < 2:
+        raise BadInput("A paired test needs items that were rated for every system, and there are fewer than two.")
+    rows = []
+    for system in range(len(ratings.systems)):
+        chosen = paired if test == "paired" else ratings.counts[system] > 0
+        values = ratings.values[system][chosen]
+        order = np.argsort(np.isnan(values), axis=1, kind="stable")
+        packed = np.take_along_axis(values, order, axis=1)
+        rows.append(packed[:, : max(1, int(np.sum(~np.isnan(packed), axis=1).max(initial=0)))])
+        if len(rows[-1]) < 2:
+            raise BadInput(f"{ratings.systems[system]!r} has fewer than two rated outputs; a t-test needs two.")
+    means = [np.nanmean(found, axis=1)[None] for found in rows]
+    left, right = np.triu_indices(len(rows), 1)
+    names = ratings.systems
+    return Reference(
+        names,
+        test,
+        alpha,
+        tuple(rows),
+        _decided(means, test, alpha)[0],
+        tuple((names[a], names[b]) for a, b in zip(left, right, strict=True)),
+    )
+
+
+def sentences(
+    reference: Reference, sizes: Sequence[int], *, draws: int = 1000, rng: np.random.Generator
+) -> list[Point]:
+    """Studies with fewer (or more) sentences and all of the pilot's raters."""
+    return [_point(reference, size, None, draws, rng) for size in sizes]
+
+
+def raters(reference: Reference, counts: Sequence[int], *, draws: int = 1000, rng: np.random.Generator) -> list[Point]:
+    """Studies with all of the pilot's sentences and this many raters a sentence, drawn anew for each sentence."""
+    return [_point(reference, None, count, draws, rng) for count in counts]
+
+
+def budget(
+    reference: Reference, ratings: int, counts: Sequence[int], *, draws: int = 1000, rng: np.random.Generator
+) -> list[Point]:
+    """Ways to spend a number of ratings for each system: with k raters a sentence, ratings // k sentences."""
+    possible = [count for count in counts if ratings // count >= 2]
+    if not possible:
+        raise BadInput(f"{ratings} ratings are too few for a test: at least two sentences are needed.")
+    return [_point(reference, ratings // count, count, draws, rng) for count in possible]
+
+
+def _point(reference: Reference, size: int | None, count: int | None, draws: int, rng: np.random.Generator) -> Point:
+    if (size is not None and size < 2) or (count is not None and count < 1) or draws < 1:
+        raise BadInput("A study has at least two sentences and one rater, and is drawn at least once.")
+    width = max(size or 0, *(len(rows) for rows in reference.ratings)) * (count or 1) * len(reference.ratings)
+    step = max(1, _CHUNK // width)
+    patterns = np.concatenate(
+        [_drawn(reference, size, count, min(step, draws - start), rng) for start in range(0, draws, step)]
+    )
+    full = reference.pattern
+    both = tau_b(np.concatenate([patterns, -patterns], axis=1), np.concatenate([full, -full]))
+    listed = tau_b(patterns, full)
+    told = full != 0
+    low, high = np.quantile(np.nan_to_num(both), [0.025, 0.975])
+    return Point(
+        sentences=size or reference.sentences,
+        raters=count or round(reference.raters),
+        tau=float(np.nan_to_num(both).mean()),
+        tau_as_listed=float(np.nan_to_num(listed).mean()),
+        low=float(low),
+        high=float(high),
+        power=float((patterns == full)[:, told].mean()) if told.any() else float("nan"),
+        wrong=float((patterns * full == -1).mean()),
+        beyond=float((patterns != 0)[:, ~told].mean()) if (~told).any() else float("nan"),
+        nothing_found=float((patterns == 0).all(axis=1).mean()),
+        draws=draws,
+    )
+
+
+def _drawn(reference: Reference, size: int | None, count: int | None, draws: int, rng: np.random.Generator) -> Floats:
+    """Significance patterns of drawn studies: (draws, pairs)."""
+    shared = None
+    if reference.test == "paired" and size is not None:
+        shared = rng.integers(len(reference.ratings[0]), size=(draws, size))
+    means = []
+    for rows in reference.ratings:
+        if size is None:
+            chosen = np.broadcast_to(np.arange(len(rows)), (draws, len(rows)))
+        else:
+            chosen = rng.integers(len(rows), size=(draws, size)) if shared is None else shared
+        if count is None:
+            means.append(np.nanmean(rows, axis=1)[chosen])
+            continue
+        present = np.sum(~np.isnan(rows), axis=1)
+        place = (rng.random((*chosen.shape, count)) * present[chosen][..., None]).astype(np.int64)
+        means.append(rows[chosen[..., None], place].mean(axis=-1))
+    return _decided(means, reference.test, reference.alpha)
+
+
+def _decided(means: Sequence[Floats], test: Test, alpha: float) -> Floats:
+    """1 where the first system of a pair is significantly better, −1 where the second is, 0 otherwise."""
+    from scipy.special import stdtr
+
+    left, right = np.triu_indices(len(means), 1)
+    centre = np.stack([values.mean(axis=1) for values in means], axis=1)
+    apart = centre[:, left] - centre[:, right]
+    if test == "paired":
+        stacked = np.stack(means, axis=1)
+        n = stacked.shape[2]
+        spread = stacked - centre[:, :, None]
+        covariance = np.einsum("dsn,dtn->dst", spread, spread, optimize=True) / (n - 1)
+        variance = np.diagonal(covariance, axis1=1, axis2=2)
+        squared = (variance[:, left] + variance[:, right] - 2 * covariance[:, left, right]) / n
+        df = np.full(apart.shape, float(n - 1))
+    else:
+        counts = np.array([values.shape[1] for values in means], dtype=float)
+        squares = np.stack([values.var(axis=1, ddof=1) for values in means], axis=1) / counts
+        squared = squares[:, left] + squares[:, right]
+        # Welch–Satterthwaite.
+        each = squares**2 / (counts - 1)
+        df = ratio(squared**2, each[:, left] + each[:, right], undefined=1.0)
+    # Differences without any spread are decided by their sign alone; equal systems are not.
+    steady = squared <= 1e-12
+    t = ratio(apart, np.sqrt(np.abs(squared)), undefined=0.0)
+    p = np.where(steady, np.where(np.abs(apart) > 1e-12, 0.0, 1.0), 2 * stdtr(df, -np.abs(t)))
+    decided: Floats = np.where(p < alpha, np.sign(apart), 0.0)
+    return decided
+
+
+def tau_b(patterns: Floats, full: Floats) -> Floats:
+    """Kendall's tau-b of each pattern with the full one; all values are −1, 0 or 1, so counting them suffices."""
+    steps = (-1.0, 0.0, 1.0)
+    of_full = [(full == value).astype(float) for value in steps]
+    table: npt.NDArray[np.float64] = np.stack(
+        [np.stack([(patterns == one).astype(float) @ other for other in of_full], axis=-1) for one in steps], axis=-2
+    )  # (draws, pattern's value, full's value)
+    concord = np.zeros(len(patterns))
+    for i in range(3):
+        for j in range(3):
+            above = table[:, i + 1 :, j + 1 :].sum(axis=(1, 2))
+            below = table[:, i + 1 :, :j].sum(axis=(1, 2))
+            concord += table[:, i, j] * (above - below)
+    total = float(len(full)) ** 2
+    untied = [(total - (table.sum(axis=axis) ** 2).sum(axis=1)) / 2 for axis in (2, 1)]
+    return ratio(concord, np.sqrt(untied[0] * untied[1]))

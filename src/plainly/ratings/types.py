@@ -1,0 +1,231 @@
+"""Ratings as values: system × item × rater for one dimension, and several dimensions of the same outputs together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.errors import BadInput, UnknownName
+from plainly.stats.resample import Floats
+
+Ints = npt.NDArray[np.int64]
+Scale = tuple[float, float]
+K = TypeVar("K")
+V = TypeVar("V")
+
+# The scales that studies of simplification use, narrowest first: a guess takes the first that holds all ratings.
+SCALES: tuple[Scale, ...] = ((-2, 2), (1, 3), (1, 5), (0, 10), (0, 100))
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """One dimension (simplicity, fluency …) of what systems wrote: ``values[system, item, rater]``, NaN = not rated."""
+
+    dimension: str
+    systems: tuple[str, ...]
+    items: tuple[str, ...]
+    raters: tuple[str, ...]
+    values: Floats = field(repr=False)
+    scale: Scale | None = None
+
+    def __post_init__(self) -> None:
+        expected = (len(self.systems), len(self.items), len(self.raters))
+        if self.values.shape != expected:
+            raise BadInput(
+                f"Ratings of {expected[0]} systems, {expected[1]} items and {expected[2]} raters have the shape "
+                f"{expected}, not {self.values.shape}."
+            )
+        if self.scale is not None:
+            low, high = self.scale
+            outside = (self.values < low) | (self.values > high)
+            if outside.any():
+                system, item, rater = (int(place[0]) for place in np.nonzero(outside))
+                raise BadInput(
+                    f"{self.dimension}: rater {self.raters[rater]!r} gave {self.values[system, item, rater]:g} to item "
+                    f"{self.items[item]!r} of {self.systems[system]!r}, outside the scale {low:g}..{high:g}."
+                )
+
+    @cached_property
+    def counts(self) -> Ints:
+        """How many raters rated each output: (systems, items)."""
+        counts: Ints = np.sum(~np.isnan(self.values), axis=2)
+        return counts
+
+    @cached_property
+    def means(self) -> Floats:
+        """The mean rating of each output, (systems, items); NaN where nobody rated it."""
+        return _mean(self.values, axis=2)
+
+    @cached_property
+    def system_means(self) -> Floats:
+        """The mean over items of each system's mean ratings."""
+        return _mean(self.means, axis=1)
+
+    @cached_property
+    def paired(self) -> npt.NDArray[np.bool_]:
+        """Which items were rated for every system."""
+        everywhere: npt.NDArray[np.bool_] = np.all(self.counts > 0, axis=0)
+        return everywhere
+
+    def matrix(self, units: Units | None = None) -> Floats:
+        """Ratings as units × raters, for agreement: a row for each rated output, raters without any left out."""
+        chosen = self.units() if units is None else units
+        rows = self.values[chosen.system, chosen.item]
+        return rows[:, ~np.isnan(rows).all(axis=0)]
+
+    def units(self) -> Units:
+        """The outputs that somebody rated, system by system."""
+        system, item = np.nonzero(self.counts)
+        return Units(self.systems, self.items, system, item)
+
+    def standardised(self) -> Ratings:
+        """z-scores per rater: each rater's mean becomes 0 and standard deviation 1, so that strictness cancels out."""
+        flat = self.values.reshape(-1, len(self.raters))
+        rated = ~np.isnan(flat)
+        count = rated.sum(axis=0)
+        mean = np.divide(np.nansum(flat, axis=0), count, out=np.full(len(count), np.nan), where=count > 0)
+        spread = np.sqrt(
+            np.divide(np.nansum((flat - mean) ** 2, axis=0), count, out=np.full(len(count), np.nan), where=count > 0)
+        )
+        spread = np.where(spread > 1e-12, spread, np.nan)  # A rater who always says the same says nothing.
+        return replace(self, values=(self.values - mean) / spread, scale=None, dimension=self.dimension)
+
+    def of_systems(self, systems: Sequence[str]) -> Ratings:
+        """The same ratings for some systems, in the order given."""
+        at = _places(systems, self.systems)
+        return replace(self, systems=tuple(systems), values=self.values[at])
+
+
+@dataclass(frozen=True)
+class Units:
+    """Chosen outputs: for each the place of its system and of its item."""
+
+    systems: tuple[str, ...]
+    items: tuple[str, ...]
+    system: npt.NDArray[np.intp]
+    item: npt.NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.system)
+
+    def __getitem__(self, chosen: npt.NDArray[np.bool_]) -> Units:
+        return replace(self, system=self.system[chosen], item=self.item[chosen])
+
+    @property
+    def system_names(self) -> list[str]:
+        return [self.systems[at] for at in self.system]
+
+    @property
+    def item_names(self) -> list[str]:
+        return [self.items[at] for at in self.item]
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """Several dimensions of the same outputs, and the texts where they are known: ``judgements["simplicity"]``."""
+
+    name: str
+    systems: tuple[str, ...]
+    items: tuple[str, ...]
+    ratings: Mapping[str, Ratings]
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    outputs: Mapping[tuple[str, str], str] = field(default_factory=dict, repr=False)
+    references: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict, repr=False)
+    types: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __getitem__(self, dimension: str) -> Ratings:
+        if dimension not in self.ratings:
+            raise UnknownName(f"dimension of {self.name}", dimension, self.ratings, see="plainly meta --help")
+        return self.ratings[dimension]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ratings)
+
+    def __contains__(self, dimension: str) -> bool:
+        return dimension in self.ratings
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        return tuple(self.ratings)
+
+    def of_systems(self, systems: Iterable[str]) -> Judgements:
+        """The same judgements of some systems."""
+        wanted = tuple(systems)
+        return replace(
+            self,
+            systems=wanted,
+            ratings={name: ratings.of_systems(wanted) for name, ratings in self.ratings.items()},
+        )
+
+    def human(self, dimension: str, units: Units) -> Floats:
+        """The mean rating of each unit; NaN where it was not rated on this dimension."""
+        return self[dimension].means[units.system, units.item]
+
+    @staticmethod
+    def together(name: str, *parts: Judgements) -> Judgements:
+        """Judgements of different systems or dimensions on one set of axes."""
+        systems = tuple(dict.fromkeys(system for part in parts for system in part.systems))
+        items = tuple(dict.fromkeys(item for part in parts for item in part.items))
+        ratings: dict[str, Ratings] = {}
+        for dimension in dict.fromkeys(dimension for part in parts for dimension in part):
+            having = [part for part in parts if dimension in part]
+            raters = tuple(dict.fromkeys(rater for part in having for rater in part[dimension].raters))
+            values = np.full((len(systems), len(items), len(raters)), np.nan)
+            for part in having:
+                found = part[dimension]
+                place = np.ix_(
+                    _places(found.systems, systems), _places(found.items, items), _places(found.raters, raters)
+                )
+                values[place] = np.where(np.isnan(found.values), values[place], found.values)
+            scales = {part[dimension].scale for part in having}
+            ratings[dimension] = Ratings(
+                dimension, systems, items, raters, values, scales.pop() if len(scales) == 1 else None
+            )
+        sets = dict.fromkeys(name for part in parts for name in part.references)
+        return Judgements(
+            name,
+            systems,
+            items,
+            ratings,
+            sources=_joined(part.sources for part in parts),
+            outputs=_joined(part.outputs for part in parts),
+            references={each: _joined(part.references.get(each, {}) for part in parts) for each in sets},
+            types=_joined(part.types for part in parts),
+        )
+
+
+def guess_scale(values: Floats) -> Scale | None:
+    """The narrowest usual scale that holds all ratings, or none if they are not whole numbers."""
+    given = values[~np.isnan(values)]
+    if not len(given) or (given != np.rint(given)).any():
+        return None
+    return next((scale for scale in SCALES if given.min() >= scale[0] and given.max() <= scale[1]), None)
+
+
+def _mean(values: Floats, *, axis: int) -> Floats:
+    count = np.sum(~np.isnan(values), axis=axis)
+    total = np.nansum(values, axis=axis)
+    mean = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    # Means that are equal on paper must be equal here, or ranks would order the noise of the last bit.
+    rounded: Floats = np.round(mean, 10)
+    return rounded
+
+
+def _places(wanted: Sequence[str], known: Sequence[str]) -> list[int]:
+    place = {name: at for at, name in enumerate(known)}
+    for name in wanted:
+        if name not in place:
+            raise UnknownName("system, item or rater", name, known, see="the ratings' own columns")
+    return [place[name] for name in wanted]
+
+
+def _joined(parts: Iterable[Mapping[K, V]]) -> dict[K, V]:
+    joined: dict[K, V] = {}
+    for part in parts:
+        joined |= part
+    return joined

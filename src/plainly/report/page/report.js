@@ -1,0 +1,456 @@
+"use strict";
+// The page works without this script, but for the item browser. Texts reach the DOM as text nodes only.
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const root = document.documentElement;
+  const make = (tag, className, text) => {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    if (text !== undefined) element.textContent = text;
+    return element;
+  };
+  for (const element of document.querySelectorAll("button[hidden]")) element.hidden = false;
+
+  // Theme: the system's, until the reader chooses. file:// pages may have no storage.
+  const theme = $("theme");
+  const remembered = () => { try { return localStorage.getItem("plainly-theme"); } catch { return null; } };
+  const isDark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const showTheme = () => theme.setAttribute("aria-pressed", String(isDark()));
+  if (["light", "dark"].includes(remembered())) root.dataset.theme = remembered();
+  showTheme();
+  theme.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    try { localStorage.setItem("plainly-theme", root.dataset.theme); } catch { /* not kept, and no harm done */ }
+    showTheme();
+  });
+
+  // The table sorts by any column; what is undefined goes last either way.
+  const table = $("table");
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
+    const was = head.getAttribute("aria-sort");
+    const first = head.dataset.kind === "text" || head.dataset.better === "lower" ? "ascending" : "descending";
+    const now = was ? (was === "ascending" ? "descending" : "ascending") : first;
+    heads.forEach((other) => other.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", now);
+    const sign = now === "ascending" ? 1 : -1;
+    const key = (row) => row.cells[column].dataset.value;
+    const rows = [...table.tBodies[0].rows].sort((a, b) => {
+      if (head.dataset.kind === "text") return sign * key(a).localeCompare(key(b));
+      if (key(a) === "" || key(b) === "") return (key(a) === "") - (key(b) === "");
+      return sign * (Number(key(a)) - Number(key(b)));
+    });
+    table.tBodies[0].append(...rows);
+  }));
+  const parts = $("parts");
+  if (parts) parts.addEventListener("click", () => {
+    parts.setAttribute("aria-pressed", String(table.classList.toggle("parts")));
+  });
+
+  // Copy and save.
+  const download = (name, type, text) => {
+    const link = make("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  for (const button of document.querySelectorAll(".save")) button.addEventListener("click", () => {
+    const svg = button.parentElement.querySelector("svg").cloneNode(true);
+    svg.setAttribute("font-family", "sans-serif");
+    download(`${button.dataset.name}.svg`, "image/svg+xml", new XMLSerializer().serializeToString(svg));
+  });
+  for (const button of document.querySelectorAll(".copy")) button.addEventListener("click", async () => {
+    const text = $(button.dataset.target);
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(text);
+      button.textContent = "Selected";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  });
+
+  const browser = $("browser");
+  if (!browser) return;
+  browser.hidden = false;
+  const data = JSON.parse($("data").textContent);
+  const { systems, metrics, ids, sources, references, outputs, scores, operations } = data;
+  const n = ids.length;
+  const HEIGHT = 64;
+
+  // What a reader cannot see is shown by its code.
+  const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+  const code = (c) => `U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+  const put = (parent, text) => {
+    let at = 0;
+    for (const found of text.matchAll(HIDDEN)) {
+      if (found.index > at) parent.append(text.slice(at, found.index));
+      parent.append(make("span", "hidden-char", code(found[0])));
+      at = found.index + 1;
+    }
+    if (at < text.length) parent.append(text.slice(at));
+  };
+  const shown = (value) => value === null || value === undefined ? "–" : value.toFixed(2).replace("-", "−");
+
+  // Search looks in everything that belongs to an item; the text to look in is made at the first search.
+  let haystack = null;
+  const texts = (i) => [ids[i], sources ? sources[i] : "", ...outputs.map((o) => o[i]), ...(references[i] || [])];
+  const search = (words) => {
+    haystack ??= Array.from({ length: n }, (_, i) => texts(i).join("\n").toLowerCase());
+    return (i) => words.every((word) => haystack[i].includes(word));
+  };
+
+  // Disagreement: how far apart the metrics rank an output, as shares of all outputs. Difference: between systems.
+  const directed = metrics.map((_, m) => m).filter((m) => metrics[m].better !== "neither");
+  let percentiles = null;
+  const ranks = () => percentiles ??= directed.map((m) => {
+    const all = [];
+    scores[m].forEach((of, s) => of.forEach((value, i) => { if (value !== null) all.push([value, s, i]); }));
+    const sign = metrics[m].better === "lower" ? -1 : 1;
+    all.sort((a, b) => sign * (a[0] - b[0]));
+    const found = scores[m].map((of) => new Float64Array(of.length).fill(NaN));
+    for (let from = 0; from < all.length;) {
+      let to = from;
+      while (to + 1 < all.length && all[to + 1][0] === all[from][0]) to++;
+      for (let k = from; k <= to; k++) found[all[k][1]][all[k][2]] = (from + to) / 2 / Math.max(all.length - 1, 1);
+      from = to + 1;
+    }
+    return found;
+  });
+  const range = (values) => {
+    const defined = values.filter((v) => v !== null && v === v);
+    return defined.length < 2 ? NaN : Math.max(...defined) - Math.min(...defined);
+  };
+  const chosenSystems = () => state.system < 0 ? systems.map((_, s) => s) : [state.system];
+  const disagreement = (i) => Math.max(...chosenSystems().map((s) => range(ranks().map((of) => of[s][i])) || 0));
+  const difference = (i) => range(scores[state.metric].map((of) => of[i]));
+  const mean = (i) => {
+    const defined = chosenSystems().map((s) => scores[state.metric][s][i]).filter((v) => v !== null);
+    return defined.length ? defined.reduce((a, b) => a + b) / defined.length : NaN;
+  };
+  const flagged = (flags, i) => chosenSystems().some((s) => flags[s][i] === "1");
+  const keys = { position: (i) => i, low: mean, high: mean, difference, disagreement };
+
+  const state = { query: "", system: -1, metric: 0, order: "position", filters: new Set(), chosen: 0, items: [],
+                  view: "changes", against: "source" };
+  const top = (key) => {
+    const values = Float64Array.from({ length: n }, (_, i) => key(i)).map((v) => v === v ? v : -1);
+    const cut = [...values].sort((a, b) => b - a)[Math.min(n - 1, Math.max(0, Math.ceil(n / 5) - 1))];
+    return (i) => values[i] > 0 && values[i] >= cut;
+  };
+  const choose = () => {
+    let items = Array.from({ length: n }, (_, i) => i);
+    const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+    if (words.length) items = items.filter(search(words));
+    if (state.filters.has("split")) items = items.filter((i) => flagged(data.split, i));
+    if (state.filters.has("copied")) items = items.filter((i) => flagged(data.copied, i));
+    if (state.filters.has("disagreement")) items = items.filter(top(disagreement));
+    if (state.filters.has("difference")) items = items.filter(top(difference));
+    if (state.order !== "position") {
+      const sign = state.order === "low" ? 1 : -1;
+      const value = new Map(items.map((i) => [i, keys[state.order](i)]));
+      items.sort((a, b) => {
+        const [x, y] = [value.get(a), value.get(b)];
+        if (x !== x || y !== y) return (x !== x) - (y !== y) || a - b;
+        return sign * (x - y) || a - b;
+      });
+    }
+    state.items = items;
+    state.chosen = Math.min(state.chosen, Math.max(items.length - 1, 0));
+  };
+
+  // The list holds only the rows that are seen.
+  const list = $("list"), spacer = list.firstElementChild, detail = $("detail");
+  const rowLabel = (i) => state.order === "disagreement" ? `apart ${shown(disagreement(i))}`
+    : state.order === "difference" ? `difference ${shown(difference(i))}` : `${metrics[state.metric].spec} ${shown(mean(i))}`;
+  const option = (place) => {
+    const i = state.items[place];
+    const row = make("div", "option");
+    row.id = `option-${place}`;
+    row.style.top = `${place * HEIGHT}px`;
+    row.setAttribute("role", "option");
+    row.setAttribute("aria-selected", String(place === state.chosen));
+    row.setAttribute("aria-posinset", place + 1);
+    row.setAttribute("aria-setsize", state.items.length);
+    const first = make("div", "first");
+    const id = make("span");
+    put(id, ids[i].slice(0, 80));
+    first.append(id, make("span", "score", rowLabel(i)));
+    const text = make("div", "text");
+    text.dir = "auto";
+    put(text, (sources ? sources[i] : outputs[0]?.[i] ?? "").slice(0, 160));
+    row.append(first, text);
+    row.addEventListener("click", () => { select(place); });
+    return row;
+  };
+  const paint = () => {
+    spacer.style.height = `${state.items.length * HEIGHT}px`;
+    const from = Math.max(0, Math.floor(list.scrollTop / HEIGHT) - 4);
+    const to = Math.min(state.items.length, Math.ceil((list.scrollTop + list.clientHeight) / HEIGHT) + 4);
+    const rows = [];
+    for (let place = from; place < to; place++) rows.push(option(place));
+    spacer.replaceChildren(...rows);
+    if (state.chosen >= from && state.chosen < to) list.setAttribute("aria-activedescendant", `option-${state.chosen}`);
+    else list.removeAttribute("aria-activedescendant");
+  };
+  const select = (place) => {
+    if (!state.items.length) return;
+    state.chosen = Math.max(0, Math.min(place, state.items.length - 1));
+    const y = state.chosen * HEIGHT;
+    if (y < list.scrollTop) list.scrollTop = y;
+    if (y + HEIGHT > list.scrollTop + list.clientHeight) list.scrollTop = y + HEIGHT - list.clientHeight;
+    paint();
+    show();
+  };
+  const refresh = ({ keep = false } = {}) => {
+    if (!keep) { state.chosen = 0; list.scrollTop = 0; }
+    choose();
+    $("count").textContent = state.items.length === n ? `${n.toLocaleString("en")} items`
+      : `${state.items.length.toLocaleString("en")} of ${n.toLocaleString("en")} items`;
+    paint();
+    show();
+  };
+
+  // Word-level differences: the longest common subsequence, on what is left when common ends are set aside.
+  const cut = (text) => text.match(/\s+|[\p{L}\p{N}\p{M}'’-]+|[^\s\p{L}\p{N}\p{M}]/gu) ?? [];
+  const changes = (before, after) => {
+    let a = cut(before), b = cut(after);
+    const start = [], end = [];
+    while (a.length && b.length && a[0] === b[0]) { start.push([0, a.shift()]); b.shift(); }
+    while (a.length && b.length && a.at(-1) === b.at(-1)) { end.unshift([0, a.pop()]); b.pop(); }
+    if (a.length * b.length > 4e6) return [...start, [-1, a.join("")], [1, b.join("")], ...end];
+    const width = b.length + 1;
+    const length = new Uint16Array((a.length + 1) * width);
+    for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) {
+      length[i * width + j] = a[i] === b[j] ? length[(i + 1) * width + j + 1] + 1
+        : Math.max(length[(i + 1) * width + j], length[i * width + j + 1]);
+    }
+    const middle = [];
+    let i = 0, j = 0;
+    while (i < a.length || j < b.length) {
+      if (i < a.length && j < b.length && a[i] === b[j]) { middle.push([0, a[i++]]); j++; }
+      else if (j === b.length || (i < a.length && length[(i + 1) * width + j] >= length[i * width + j + 1])) middle.push([-1, a[i++]]);
+      else middle.push([1, b[j++]]);
+    }
+    return [...start, ...middle, ...end];
+  };
+  // A kept space between two changes belongs to both: runs read better than single words.
+  const runs = (steps) => {
+    const found = [];
+    let gone = "", come = "";
+    const flush = () => {
+      if (gone) found.push([-1, gone]);
+      if (come) found.push([1, come]);
+      gone = come = "";
+    };
+    steps.forEach(([kind, text], at) => {
+      const next = steps[at + 1];
+      if (kind < 0) gone += text;
+      else if (kind > 0) come += text;
+      else if (/^\s+$/.test(text) && (gone || come) && next && next[0] !== 0) { if (gone) gone += text; if (come) come += text; }
+      else { flush(); found.length && found.at(-1)[0] === 0 ? found.at(-1)[1] += text : found.push([0, text]); }
+    });
+    flush();
+    return found;
+  };
+  const prose = (text) => {
+    const block = make("p", "prose");
+    block.dir = "auto";
+    if (text) put(block, text);
+    else block.append(make("span", "empty", "(empty)"));
+    return block;
+  };
+  const compared = (before, after) => {
+    const block = make("p", "prose");
+    block.dir = "auto";
+    for (const [kind, text] of runs(changes(before, after))) {
+      if (kind === 0) { put(block, text); continue; }
+      // Spaces at the ends of a run belong to it but are left unmarked.
+      const [, first, words, last] = text.match(/^(\s*)([^]*?)(\s*)$/);
+      const part = make(kind < 0 ? "del" : "ins"), marked = make("span");
+      put(marked, words || text);
+      if (words) part.append(first, marked, last);
+      else part.append(marked);
+      block.append(part);
+    }
+    if (!after) block.append(make("span", "empty", " (empty)"));
+    return block;
+  };
+  const operated = (text, groups, side) => {
+    const block = make("p", "prose");
+    block.dir = "auto";
+    const spans = [];
+    for (const group of groups) for (let k = 0; k < group[side].length; k += 2) spans.push([group[side][k], group[side][k + 1], group[0]]);
+    spans.sort((a, b) => a[0] - b[0]);
+    let at = 0;
+    // Python counts characters, JavaScript UTF-16 units; they part after the first character beyond U+FFFF.
+    const characters = /[\ud800-\udfff]/.test(text) ? Array.from(text) : null;
+    const slice = (from, to) => characters ? characters.slice(from, to).join("") : text.slice(from, to);
+    for (const [from, to, number] of spans) {
+      if (from < at) continue;
+      const { label, title, kind } = operations.labels[number];
+      put(block, slice(at, from));
+      const span = make("span", `op ${kind}`);
+      span.title = title;
+      put(span, slice(from, to));
+      span.append(make("sup", "", label));
+      block.append(span);
+      at = to;
+    }
+    put(block, slice(at, undefined));
+    if (!text) block.append(make("span", "empty", "(empty)"));
+    return block;
+  };
+
+  const legend = () => {
+    const kinds = { add: "added", delete: "deleted", replace: "replaced", other: "moved, split or otherwise changed" };
+    const items = make("ul", "legend");
+    if (state.view === "operations") for (const kind of Object.keys(kinds)) {
+      const item = make("li"), sample = make("span", `op ${kind}`, kinds[kind]);
+      const example = operations.labels.find((each) => each.kind === kind);
+      if (!example) continue;
+      sample.append(make("sup", "", example.label));
+      item.append(sample);
+      items.append(item);
+    }
+    if (state.view === "changes") {
+      for (const [tag, words] of [["del", "only before"], ["ins", "only in this text"]]) {
+        const item = make("li");
+        const sample = make(tag);
+        sample.append(make("span", "", words));
+        item.append(sample);
+        items.append(item);
+      }
+    }
+    return items;
+  };
+  const views = () => {
+    const set = make("fieldset", "view");
+    set.append(make("legend", "", "Show"));
+    const names = { plain: "texts", changes: "changes", ...(operations && sources ? { operations: "operations" } : {}) };
+    for (const [value, name] of Object.entries(names)) {
+      const label = make("label"), input = make("input");
+      Object.assign(input, { type: "radio", name: "view", value, checked: state.view === value });
+      input.addEventListener("change", () => { state.view = value; show(); document.querySelector(`[name=view][value=${value}]`).focus(); });
+      label.append(input, name);
+      set.append(label);
+    }
+    if (state.view === "changes") {
+      const label = make("label", "", "against "), picker = make("select");
+      picker.setAttribute("aria-label", "Show changes against");
+      const i = state.items[state.chosen];
+      const choices = [...(sources ? [["source", "the source"]] : []),
+        ...(references[i] || []).map((_, k) => [`r${k}`, `reference ${k + 1}`]), ...systems.map((name, s) => [`s${s}`, name])];
+      for (const [value, name] of choices) picker.append(new Option(name.slice(0, 60), value, false, value === state.against));
+      picker.addEventListener("change", () => { state.against = picker.value; show(); detail.querySelector(".view select").focus(); });
+      label.append(picker);
+      set.append(label);
+    }
+    return set;
+  };
+  const block = (name, text, extra = []) => {
+    const part = make("div", "text-block"), who = make("div", "who"), bold = make("b");
+    put(bold, name);
+    who.append(bold, ...extra);
+    part.append(who, text);
+    return part;
+  };
+  const base = (i) => {
+    const kind = state.against[0], at = Number(state.against.slice(1));
+    if (kind === "r" && references[i]?.[at] !== undefined) return references[i][at];
+    if (state.against !== "source" && outputs[at]) return outputs[at][i];
+    return sources ? sources[i] : outputs[0][i];
+  };
+  const show = () => {
+    if (!state.items.length) {
+      detail.replaceChildren(make("p", "empty", "No item fits. Take a filter away or search for something else."));
+      return;
+    }
+    const i = state.items[state.chosen];
+    const head = make("div", "head"), title = make("h3"), step = make("div", "step");
+    title.append("Item ");
+    put(title, ids[i]);
+    if (data.groups) { title.append(" of "); put(title, data.groups[i]); }
+    for (const [name, by] of [["Previous", -1], ["Next", 1]]) {
+      const button = make("button", "", name);
+      button.type = "button";
+      button.disabled = state.chosen + by < 0 || state.chosen + by >= state.items.length;
+      button.addEventListener("click", () => { select(state.chosen + by); detail.querySelectorAll(".step button")[by < 0 ? 0 : 1].focus(); });
+      step.append(button);
+    }
+    head.append(title, step);
+    const content = [head, views(), legend()];
+    const drawn = (text, s) => state.view === "plain" || text === undefined ? prose(text ?? "")
+      : state.view === "operations" && s !== undefined ? operated(text, operations.groups[s][i], 2)
+      : state.view === "operations" ? prose(text) : compared(base(i), text);
+    if (sources) {
+      // Operations on the source are those of the chosen system, or of the first.
+      const s = Math.max(state.system, 0);
+      const text = state.view === "operations" && outputs.length ? operated(sources[i], operations.groups[s][i], 1)
+        : state.view === "changes" && state.against !== "source" ? compared(base(i), sources[i]) : prose(sources[i]);
+      const part = block("Source", text, state.view === "operations" ? [make("span", "chip", `as changed by ${systems[s].slice(0, 60)}`)] : []);
+      part.classList.add("source");
+      content.push(part);
+    }
+    const ordered = systems.map((_, s) => s).sort((a, b) => (b === state.system) - (a === state.system) || a - b);
+    for (const s of ordered) {
+      if (!outputs[s]) continue;
+      const extra = metrics.map((metric, m) => make("span", "chip", `${metric.spec} ${shown(scores[m][s][i])}`));
+      if (data.split[s][i] === "1") extra.push(make("span", "flag", "split"));
+      if (data.copied[s][i] === "1") extra.push(make("span", "flag", "copied"));
+      const part = block(systems[s], drawn(outputs[s][i], s), extra);
+      if (s === state.system) part.classList.add("here");
+      content.push(part);
+    }
+    if (references[i]?.length) {
+      const more = make("details"), summary = make("summary", "", `${references[i].length} reference${references[i].length === 1 ? "" : "s"}`);
+      more.open = detail.querySelector("details")?.open ?? true;
+      more.append(summary, ...references[i].map((text, k) => block(`Reference ${k + 1}`, drawn(text))));
+      content.push(more);
+    }
+    detail.replaceChildren(...content);
+  };
+
+  systems.forEach((name, s) => $("system").append(new Option(name.slice(0, 60), s)));
+  $("system").prepend(new Option("All systems", -1, true, true));
+  metrics.forEach(({ spec }, m) => $("metric").append(new Option(spec, m)));
+  if (!directed.length || directed.length < 2) $("order").querySelector("[value=disagreement]").remove();
+  if (systems.length < 2) $("order").querySelector("[value=difference]").remove();
+  for (const box of document.querySelectorAll(".filters input")) {
+    const possible = { split: data.split.some(Boolean), copied: data.copied.some(Boolean),
+                       disagreement: directed.length > 1, difference: systems.length > 1 }[box.value];
+    if (!possible) { box.parentElement.remove(); continue; }
+    box.addEventListener("change", () => { box.checked ? state.filters.add(box.value) : state.filters.delete(box.value); refresh(); });
+  }
+  $("search").addEventListener("input", (event) => { state.query = event.target.value; refresh(); });
+  $("search").addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown" || event.key === "Enter") { event.preventDefault(); list.focus(); }
+  });
+  $("system").addEventListener("change", (event) => { state.system = Number(event.target.value); refresh({ keep: true }); });
+  $("metric").addEventListener("change", (event) => { state.metric = Number(event.target.value); refresh(); });
+  $("order").addEventListener("change", (event) => { state.order = event.target.value; refresh(); });
+  let waiting = false;
+  list.addEventListener("scroll", () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; paint(); });
+  });
+  new ResizeObserver(paint).observe(list);
+  list.addEventListener("keydown", (event) => {
+    const page = Math.max(1, Math.floor(list.clientHeight / HEIGHT) - 1);
+    const to = { ArrowDown: state.chosen + 1, ArrowUp: state.chosen - 1, PageDown: state.chosen + page,
+                 PageUp: state.chosen - page, Home: 0, End: state.items.length - 1 }[event.key];
+    if (to !== undefined) { event.preventDefault(); select(to); }
+    else if (event.key === "Enter") { event.preventDefault(); detail.focus(); detail.scrollIntoView({ block: "nearest" }); }
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    event.preventDefault();
+    $("search").focus();
+    $("search").scrollIntoView({ block: "center" });
+  });
+  if (!sources) state.against = "s0";
+  refresh();
+})();

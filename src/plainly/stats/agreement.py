@@ -1,0 +1,389 @@
+"""How far raters agree beyond chance: kappa for two, for many, resampled; Krippendorff's alpha; intraclass correlation.
+
+Ratings are a matrix, a row for each rated unit and a column for each rater, with NaN (None in a matrix of labels)
+where a rater did not rate. One idea carries all of the chance-corrected coefficients: a disagreement is a squared
+distance between features of two ratings,
+
+    nominal    ½ Σ over categories (1[x = c] − 1[y = c])²            different or not
+    linear     Σ over thresholds gap (1[x ≤ t] − 1[y ≤ t])²          |x − y|
+    quadratic  (x − y)²
+    ordinal    (rank x − rank y)², ranks among all ratings, ties shared
+
+so a coefficient needs only sums of features over units. Those sums are a table of rows that add up and one formula,
+as a metric's are, and the bootstrap of a coefficient is the bootstrap of a metric. A coefficient that is undefined
+(no variation, no unit with two ratings) is NaN, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.errors import BadInput
+from plainly.stats.estimate import Estimate
+from plainly.stats.resample import Floats, Resampler
+from plainly.stats.resample import interval as bootstrap_interval
+
+Distance = Literal["nominal", "linear", "quadratic", "ordinal"]
+Rounding = Literal["half-even", "half-up", "none"]
+Model = Literal["one-way", "random", "mixed"]
+
+_MOST_FEATURES = 2000
+_CHUNK = 8_000_000
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A coefficient as rows that add up, one for each unit, and a formula over their sums."""
+
+    name: str
+    rows: Floats
+    score: Callable[[Floats], Floats]
+
+    @property
+    def value(self) -> float:
+        return float(self.score(self.rows.sum(axis=0))[..., 0]) if len(self.rows) else float("nan")
+
+    def estimate(self, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345) -> Estimate:
+        """The value with a bootstrap interval; units are drawn, each with all of its ratings."""
+        if not len(self.rows):
+            return Estimate(float("nan"), float("nan"), float("nan"), level, 0, "no unit has two ratings")
+        (drawn,) = Resampler(n=len(self.rows), resamples=resamples, seed=seed).totals([self.rows])
+        return bootstrap_interval(self.rows, self.score, drawn, level=level, unit="units")[0]
+
+
+@dataclass(frozen=True)
+class ResampledKappa:
+    """Kappa of one rater against the others' mean, over random choices of that rater.
+
+    ``low`` and ``high`` hold the middle ``level`` of the draws. ``margin`` is the half-width of the confidence
+    interval of the draws' centre, z·sd/√draws: it shrinks with the number of draws and says nothing about the raters.
+    """
+
+    median: float
+    low: float
+    high: float
+    margin: float
+    level: float
+    draws: int
+    n: int
+
+
+def cohen(one: npt.ArrayLike, other: npt.ArrayLike, *, weights: Distance = "nominal") -> float:
+    """Cohen's kappa of two raters; weighted (Cohen 1968) where ``weights`` is linear or quadratic.
+
+    Weights are distances between the ratings' values, not between their places in the list of values that occur, so a
+    point of the scale that nobody used keeps its place.
+    """
+    return cohen_coefficient(one, other, weights=weights).value
+
+
+def cohen_coefficient(one: npt.ArrayLike, other: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
+    """Cohen's kappa with its rows, for intervals."""
+    first, second = np.asarray(one), np.asarray(other)
+    if first.ndim != 1 or first.shape != second.shape:
+        raise BadInput(f"Two raters need a list of ratings each, of one length; got {first.shape} and {second.shape}.")
+    columns = np.empty((len(first), 2), dtype=np.result_type(first, second))
+    columns[:, 0], columns[:, 1] = first, second
+    values, rated = coded(columns)
+    values = values[rated.all(axis=1)]
+    blocks, gaps = [], []
+    for feature, gap in _features(values, np.ones(values.shape, dtype=bool), weights):
+        x, y = feature[:, 0], feature[:, 1]
+        blocks.append(np.stack([x, y, x**2 + y**2, x * y], axis=1))
+        gaps.append(gap)
+    rows = np.concatenate([np.ones((len(values), 1)), *blocks], axis=1)
+    scale = np.array(gaps)
+
+    def score(totals: Floats) -> Floats:
+        n = totals[..., :1]
+        x, y, squares, product = np.moveaxis(totals[..., 1:].reshape(*totals.shape[:-1], -1, 4), -1, 0)
+        observed = ((squares - 2 * product) * scale).sum(axis=-1, keepdims=True)
+        expected = ((squares - 2 * x * y / n) * scale).sum(axis=-1, keepdims=True)
+        return 1 - ratio(observed, expected)
+
+    return Coefficient(f"cohen({weights})", rows, score)
+
+
+def resampled_kappa(
+    ratings: npt.ArrayLike,
+    *,
+    weights: Distance = "quadratic",
+    draws: int = 1000,
+    level: float = 0.95,
+    rounding: Rounding = "half-even",
+    rng: np.random.Generator,
+) -> ResampledKappa:
+    """For each unit one rater, drawn at random, against the rounded mean of the others; kappa; repeated.
+
+    Pavlick and Tetreault 2016, §3; Sulem et al. 2018, §4.1. Units with fewer than two ratings are left out. The mean of
+    two raters often lies half-way between two points of the scale, so how halves are rounded matters.
+    """
+    values, rated = coded(ratings, numbers=True)
+    values, rated = _pairable(values, rated)
+    units = len(values)
+    if not units:
+        nothing = float("nan")
+        return ResampledKappa(nothing, nothing, nothing, nothing, level, draws, 0)
+    count = rated.sum(axis=1)
+    # Whoever rated a unit stands first in its row, so that the j-th of them is drawn by a number below the count.
+    order = np.argsort(~rated, axis=1, kind="stable")[:, : count.max()]
+    mine = np.take_along_axis(np.where(rated, values, 0.0), order, axis=1)
+    others = _rounded((mine.sum(axis=1, keepdims=True) - mine) / (count - 1)[:, None], rounding)
+    pairs = np.stack([mine, others], axis=-1).reshape(-1, 2)
+    blocks, gaps = [], []
+    for feature, gap in _features(pairs, np.ones(pairs.shape, dtype=bool), weights):
+        x, y = feature[:, 0], feature[:, 1]
+        blocks.append(np.stack([x, y, x**2 + y**2, x * y], axis=1))
+        gaps.append(gap)
+    table = np.concatenate(blocks, axis=1)
+    width = mine.shape[1]
+    kappas = np.empty(draws)
+    step = max(1, _CHUNK // (units * table.shape[1]))
+    start_of_unit = np.arange(units) * width
+    for start in range(0, draws, step):
+        chunk = min(step, draws - start)
+        chosen = start_of_unit + (rng.random((chunk, units)) * count).astype(np.int64)
+        sums = table[chosen].sum(axis=1).reshape(chunk, -1, 4)
+        x, y, squares, product = np.moveaxis(sums, -1, 0)
+        observed = ((squares - 2 * product) * gaps).sum(axis=-1)
+        expected = ((squares - 2 * x * y / units) * gaps).sum(axis=-1)
+        kappas[start : start + chunk] = 1 - ratio(observed, expected)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    low, median, high = np.quantile(kappas, [(1 - level) / 2, 0.5, (1 + level) / 2])
+    margin = z * kappas.std(ddof=1) / np.sqrt(draws) if draws > 1 else float("nan")
+    return ResampledKappa(float(median), float(low), float(high), float(margin), level, draws, units)
+
+
+def fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> float:
+    """Fleiss' kappa (1971): chance agreement from one distribution of ratings, shared by all raters.
+
+    With gaps, each unit that has at least two ratings counts the same, as in Gwet's (2014, §2.4) extension.
+    """
+    return fleiss_coefficient(ratings, weights=weights).value
+
+
+def fleiss_coefficient(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
+    """Fleiss' kappa with its rows, for intervals."""
+    values, rated = _pairable(*coded(ratings))
+    m = rated.sum(axis=1)
+    blocks, gaps = [], []
+    for feature, gap in _features(values, rated, weights):
+        sums, squares = feature.sum(axis=1), (feature**2).sum(axis=1)
+        blocks.append(np.stack([2 * (m * squares - sums**2) / (m * (m - 1)), sums / m, squares / m], axis=1))
+        gaps.append(gap)
+    rows = np.concatenate([np.ones((len(values), 1)), *blocks], axis=1)
+    scale = np.array(gaps)
+
+    def score(totals: Floats) -> Floats:
+        n = totals[..., :1]
+        apart, mean, square = np.moveaxis(totals[..., 1:].reshape(*totals.shape[:-1], -1, 3), -1, 0)
+        observed = (apart * scale).sum(axis=-1, keepdims=True)
+        expected = (2 * (square - mean**2 / n) * scale).sum(axis=-1, keepdims=True)
+        return 1 - ratio(observed, expected)
+
+    return Coefficient(f"fleiss({weights})", rows, score)
+
+
+def krippendorff(ratings: npt.ArrayLike, *, distance: Literal["nominal", "ordinal", "interval"] = "interval") -> float:
+    """Krippendorff's alpha (2011, §F): gaps are part of its definition."""
+    return krippendorff_coefficient(ratings, distance=distance).value
+
+
+def krippendorff_coefficient(
+    ratings: npt.ArrayLike, *, distance: Literal["nominal", "ordinal", "interval"] = "interval"
+) -> Coefficient:
+    """Krippendorff's alpha with its rows, for intervals; ordinal ranks are those of all the data in every draw."""
+    if distance not in ("nominal", "ordinal", "interval"):
+        raise BadInput(f"Krippendorff's distance is nominal, ordinal or interval, not {distance!r}.")
+    values, rated = _pairable(*coded(ratings))
+    m = rated.sum(axis=1)
+    blocks, gaps = [], []
+    for feature, gap in _features(values, rated, "quadratic" if distance == "interval" else distance):
+        sums, squares = feature.sum(axis=1), (feature**2).sum(axis=1)
+        blocks.append(np.stack([2 * (m * squares - sums**2) / (m - 1), sums, squares], axis=1))
+        gaps.append(gap)
+    rows = np.concatenate([m[:, None].astype(float), *blocks], axis=1)
+    scale = np.array(gaps)
+
+    def score(totals: Floats) -> Floats:
+        n = totals[..., :1]
+        apart, sums, squares = np.moveaxis(totals[..., 1:].reshape(*totals.shape[:-1], -1, 3), -1, 0)
+        observed = (apart * scale).sum(axis=-1, keepdims=True)
+        expected = (2 * (n * squares - sums**2) * scale).sum(axis=-1, keepdims=True) / (n - 1)
+        return 1 - ratio(observed, expected)
+
+    return Coefficient(f"krippendorff({distance})", rows, score)
+
+
+def davies_fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> float:
+    """Davies and Fleiss' kappa (1982): chance agreement from each rater's own distribution.
+
+    It pools the pairs of raters: all their disagreements over all that chance would give. With gaps, a pair counts by
+    the units that both rated.
+    """
+    observed, expected = _pairs(ratings, weights)
+    above = np.triu_indices(len(observed), 1)
+    return float(1 - ratio(observed[above].sum(), expected[above].sum()))
+
+
+def pairwise_kappa(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> Floats:
+    """Cohen's kappa of every pair of raters on the units both rated, (raters, raters); NaN where undefined."""
+    observed, expected = _pairs(ratings, weights)
+    kappas: Floats = 1 - ratio(observed, expected)
+    np.fill_diagonal(kappas, np.nan)
+    return kappas
+
+
+def icc(ratings: npt.ArrayLike, *, model: Model = "random", average: bool = False) -> float:
+    """Intraclass correlation (Shrout and Fleiss 1979): of one rater, or of the mean of all where ``average``.
+
+    ``one-way`` is ICC(1): raters differ from unit to unit, and gaps are no harm. ``random`` is ICC(2), absolute
+    agreement of raters drawn from many; ``mixed`` is ICC(3), consistency of these raters. Both need every rater on
+    every unit: units with a gap are left out, and if none is left the coefficient is undefined.
+    """
+    return icc_coefficient(ratings, model=model, average=average).value
+
+
+def icc_coefficient(ratings: npt.ArrayLike, *, model: Model = "random", average: bool = False) -> Coefficient:
+    """Intraclass correlation with its rows, for intervals."""
+    if model not in get_args(Model):
+        raise BadInput(f"The model of an intraclass correlation is {', '.join(get_args(Model))}; not {model!r}.")
+    values, rated = coded(ratings, numbers=True)
+    name = f"icc({model}{', average' if average else ''})"
+    if model == "one-way":
+        return Coefficient(name, *_one_way(values, rated, average=average))
+    return Coefficient(name, *_two_way(values[rated.all(axis=1)], mixed=model == "mixed", average=average))
+
+
+def _one_way(
+    values: Floats, rated: npt.NDArray[np.bool_], *, average: bool
+) -> tuple[Floats, Callable[[Floats], Floats]]:
+    some = rated.any(axis=1)
+    kept = np.where(rated, _centred(values, rated), 0.0)[some]
+    k, sums = rated[some].sum(axis=1), kept.sum(axis=1)
+    rows = np.stack([np.ones(len(kept)), k, k**2, sums, sums**2 / k, (kept**2).sum(axis=1)], axis=1)
+
+    def score(totals: Floats) -> Floats:
+        n, ratings, squared, sums, between, squares = np.moveaxis(totals, -1, 0)
+        ms_between = ratio(between - ratio(sums**2, ratings), n - 1)
+        ms_within = ratio(squares - between, ratings - n)
+        size = ratio(ratings - ratio(squared, ratings), n - 1)  # Raters a unit, where units differ in them.
+        spread = ms_between if average else ms_between + (size - 1) * ms_within
+        return ratio(ms_between - ms_within, spread)[..., None]
+
+    return rows, score
+
+
+def _two_way(complete: Floats, *, mixed: bool, average: bool) -> tuple[Floats, Callable[[Floats], Floats]]:
+    raters = complete.shape[1]
+    centred = _centred(complete, np.ones(complete.shape, dtype=bool))
+    sums = centred.sum(axis=1)
+    rows = np.column_stack([np.ones(len(centred)), sums**2 / raters, (centred**2).sum(axis=1), centred])
+
+    def score(totals: Floats) -> Floats:
+        n, of_units, squares, of_raters = totals[..., 0], totals[..., 1], totals[..., 2], totals[..., 3:]
+        correction = ratio(of_raters.sum(axis=-1) ** 2, n * raters)
+        ss_units = of_units - correction
+        ss_raters = ratio((of_raters**2).sum(axis=-1), n) - correction
+        ms_units = ratio(ss_units, n - 1)
+        ms_raters = ratio(ss_raters, np.full_like(n, raters - 1))
+        ms_error = ratio(squares - correction - ss_units - ss_raters, (n - 1) * (raters - 1))
+        spread = ms_units if average else ms_units + (raters - 1) * ms_error
+        if not mixed:
+            spread = spread + (ms_raters - ms_error) * (1 if average else raters) / n
+        return ratio(ms_units - ms_error, spread)[..., None]
+
+    return rows, score
+
+
+def _pairs(ratings: npt.ArrayLike, weights: Distance) -> tuple[Floats, Floats]:
+    """Observed and expected disagreement of each pair of raters, summed over the units that both rated."""
+    values, rated = coded(ratings)
+    present = rated.astype(float)
+    shared = present.T @ present
+    observed, expected = np.zeros_like(shared), np.zeros_like(shared)
+    for feature, gap in _features(values, rated, weights):
+        sums, squares = feature.T @ present, (feature**2).T @ present  # [m, n]: of m, where n rated as well
+        both = squares + squares.T
+        observed += gap * (both - 2 * feature.T @ feature)
+        expected += gap * (both - 2 * ratio(sums * sums.T, shared, undefined=0.0))
+    return observed, expected
+
+
+def coded(ratings: npt.ArrayLike, *, numbers: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """A matrix of numbers, labels replaced by their place among the labels, and where there is a rating at all."""
+    matrix = np.asarray(ratings)
+    if matrix.ndim != 2:
+        raise BadInput(f"Ratings are a matrix of units × raters; got {matrix.ndim} dimension(s), shape {matrix.shape}.")
+    if matrix.dtype.kind in "biuf":
+        values = matrix.astype(np.float64)
+        return values, ~np.isnan(values)
+    if numbers:
+        raise BadInput("This coefficient needs numbers; labels have no mean.")
+    rated = np.array([[cell is not None and cell == cell and cell != "" for cell in row] for row in matrix], dtype=bool)
+    rated = rated.reshape(matrix.shape)
+    values = np.full(matrix.shape, np.nan)
+    _, values[rated] = np.unique(matrix[rated].astype(str), return_inverse=True)
+    return values, rated
+
+
+def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, undefined: float = np.nan) -> Floats:
+    """Division that is undefined, not infinite nor a warning, where the denominator is 0."""
+    top, bottom = np.broadcast_arrays(np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float))
+    usable = np.abs(bottom) > 1e-12
+    quotient: Floats = np.divide(top, bottom, out=np.full(bottom.shape, undefined), where=usable)
+    return quotient
+
+
+def _pairable(values: Floats, rated: npt.NDArray[np.bool_]) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    kept = rated.sum(axis=1) >= 2
+    return values[kept], rated[kept]
+
+
+def _features(values: Floats, rated: npt.NDArray[np.bool_], distance: Distance) -> Iterator[tuple[Floats, float]]:
+    """Matrices like the ratings, 0 where not rated, and the weight of each; see the module's first lines."""
+    if distance not in get_args(Distance):
+        raise BadInput(f"Weights are {', '.join(get_args(Distance))}; not {distance!r}.")
+    if distance == "quadratic":
+        yield np.where(rated, _centred(values, rated), 0.0), 1.0
+        return
+    known, place = np.unique(values[rated], return_inverse=True)
+    if distance == "ordinal":
+        counts = np.bincount(place, minlength=len(known))
+        ranks = np.zeros(values.shape)
+        middle = np.cumsum(counts) - (counts + 1) / 2
+        ranks[rated] = (middle - middle[len(middle) // 2] if len(middle) else middle)[place]
+        yield ranks, 1.0
+        return
+    if len(known) > _MOST_FEATURES:
+        raise BadInput(f"{len(known)} different ratings are too many for {distance} weights; use quadratic.")
+    if not len(known):
+        yield np.zeros(values.shape), 1.0
+    if distance == "nominal":
+        for value in known:
+            yield (rated & (values == value)).astype(float), 0.5
+        return
+    for value, gap in zip(known[:-1], np.diff(known), strict=True):
+        yield (rated & (values <= value)).astype(float), float(gap)
+    if len(known) == 1:
+        yield np.zeros(values.shape), 1.0
+
+
+def _centred(values: Floats, rated: npt.NDArray[np.bool_]) -> Floats:
+    """Less the median: distances stay, sums of squares keep their digits, and constant ratings are exactly 0."""
+    return values - np.median(values[rated]) if rated.any() else values
+
+
+def _rounded(means: Floats, rounding: Rounding) -> Floats:
+    if rounding not in get_args(Rounding):
+        raise BadInput(f"Rounding is {', '.join(get_args(Rounding))}; not {rounding!r}.")
+    if rounding == "none":
+        return means
+    rounded: Floats = np.rint(means) if rounding == "half-even" else np.floor(means + 0.5)
+    return rounded

@@ -1,0 +1,303 @@
+"""Correlation of metric scores with human ratings, with every draw of a bootstrap in one matrix product.
+
+A draw is a row of weights: how often each unit was drawn. Under weights, Pearson's correlation needs sums, Spearman's
+needs sums of the ranks that the drawn sample has (ties share a rank), and Kendall's tau-b needs one quadratic form.
+All three are exact for the drawn sample, so that a draw equals what the statistic gives for the drawn units.
+Undefined (a constant, fewer than two units) is NaN, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.errors import BadInput
+from plainly.stats.agreement import ratio
+from plainly.stats.estimate import Estimate
+from plainly.stats.resample import Floats, Resampler
+
+Kind = Literal["pearson", "spearman", "kendall"]
+Alternative = Literal["two-sided", "greater", "less"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+# What is said of each in tables: the tie handling has to be named.
+NAMES: dict[Kind, str] = {
+    "pearson": "Pearson's r",
+    "spearman": "Spearman's rho (ties share a rank)",
+    "kendall": "Kendall's tau-b",
+}
+
+_BLOCK = 4_000_000
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """One correlation: its estimate, the p-value of no correlation, and what it is.
+
+    ``p_value`` is the textbook's, which takes all units for independent. ``p_drawn`` comes from the bootstrap draws
+    and knows of groups: several outputs for one source say less than as many for different sources.
+    """
+
+    estimate: Estimate
+    p_value: float
+    kind: str
+    p_drawn: float = float("nan")
+
+    @property
+    def value(self) -> float:
+        return self.estimate.value
+
+
+def correlation(x: npt.ArrayLike, y: npt.ArrayLike, *, kind: Kind = "pearson") -> float:
+    """The correlation of two lists of numbers; pairs in which one is NaN are left out."""
+    one, other = _together(x, y)
+    return float(weighted(one, other, np.ones((1, len(one))), kind=kind)[0])
+
+
+def p_value(
+    x: npt.ArrayLike, y: npt.ArrayLike, *, kind: Kind = "pearson", alternative: Alternative = "two-sided"
+) -> float:
+    """The probability of a correlation this far from 0 if there is none.
+
+    Pearson's and Spearman's by Student's t with n − 2 degrees of freedom; Kendall's exactly for few units without ties
+    and by the normal approximation otherwise.
+    """
+    one, other = _together(x, y)
+    value = correlation(one, other, kind=kind)
+    if np.isnan(value):
+        return float("nan")
+    if kind == "kendall":
+        from scipy.stats import kendalltau
+
+        return float(kendalltau(one, other, alternative=alternative).pvalue)
+    return t_test(value, df=len(one) - 2, alternative=alternative)
+
+
+def t_test(correlation: float, *, df: int, alternative: Alternative = "two-sided") -> float:
+    """p-value of a correlation with ``df`` degrees of freedom."""
+    from scipy.special import stdtr
+
+    if df < 1 or np.isnan(correlation):
+        return float("nan")
+    bounded = min(1.0, max(-1.0, correlation))
+    # A perfect correlation may fall short of 1 by the last bit.
+    t = np.inf * np.sign(bounded) if abs(bounded) > 1 - 1e-14 else bounded * np.sqrt(df / (1 - bounded**2))
+    below = float(stdtr(df, t)) if np.isfinite(t) else float(t > 0)
+    above = float(stdtr(df, -t)) if np.isfinite(t) else float(t < 0)
+    return {"two-sided": min(1.0, 2 * min(below, above)), "greater": above, "less": below}[alternative]
+
+
+def correlate(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    kind: Kind = "pearson",
+    groups: Sequence[str] | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 12345,
+) -> Correlation:
+    """The correlation with a bootstrap interval. ``groups`` are drawn whole: all outputs of one source go together."""
+    one, other = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    kept = ~(np.isnan(one) | np.isnan(other))
+    names = None if groups is None else tuple(name for name, keep in zip(groups, kept, strict=True) if keep)
+    one, other = one[kept], other[kept]
+    drawn = draws(len(one), groups=names, resamples=resamples, seed=seed)
+    value = correlation(one, other, kind=kind)
+    values = weighted(one, other, drawn, kind=kind) if resamples and len(one) else np.empty(0)
+    estimate = percentile(value, values, level=level, n=len(one), unit="units" if groups is None else "groups")
+    return Correlation(estimate, p_value(one, other, kind=kind), kind, drawn_p_value(values))
+
+
+def drawn_p_value(drawn: Floats) -> float:
+    """Two-sided: how rarely the draws lie on the other side of 0, counted so that it is never 0 itself."""
+    defined = drawn[~np.isnan(drawn)]
+    if not len(defined):
+        return float("nan")
+    rarer = min(int(np.sum(defined <= 0)), int(np.sum(defined >= 0)))
+    return min(1.0, 2 * (rarer + 1) / (len(defined) + 1))
+
+
+def draws(n: int, *, groups: Sequence[str] | None = None, resamples: int = 1000, seed: int = 12345) -> Floats:
+    """Bootstrap weights (resamples, n); units of a group are drawn together."""
+    if not resamples or not n:
+        return np.empty((0, n))
+    if groups is None:
+        return np.concatenate(list(Resampler(n=n, resamples=resamples, seed=seed).weights(n))).astype(np.float64)
+    _, member = np.unique(np.array(groups, dtype=str), return_inverse=True)
+    units = int(member.max()) + 1
+    weights = np.concatenate(list(Resampler(n=units, resamples=resamples, seed=seed).weights(units)))
+    return weights[:, member].astype(np.float64)
+
+
+def percentile(value: float, drawn: Floats, *, level: float, n: int, unit: str) -> Estimate:
+    """An Estimate from the values of draws; those undefined are left out and said so."""
+    defined = drawn[~np.isnan(drawn)]
+    low = high = float("nan")
+    if len(defined) and not np.isnan(value):
+        low, high = map(float, np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]))
+    lost = f", {len(drawn) - len(defined)} undefined" if len(defined) < len(drawn) else ""
+    return Estimate(value, low, high, level, n, f"bootstrap-percentile over {unit}, {len(drawn)} draws{lost}")
+
+
+def weighted(x: Floats, y: Floats, weights: Floats, *, kind: Kind = "pearson") -> Floats:
+    """The correlation under each row of ``weights`` (whole numbers: how often each unit counts)."""
+    if kind not in KINDS:
+        raise BadInput(f"A correlation is {', '.join(KINDS)}; not {kind!r}.")
+    if x.shape != y.shape or weights.shape[1:] != x.shape:
+        raise BadInput(f"Correlations need two lists of one length; got {x.shape}, {y.shape} and {weights.shape}.")
+    if not len(x):
+        return np.full(len(weights), np.nan)
+    if kind == "pearson":
+        return _weighted_pearson(x, y, weights)
+    if kind == "spearman":
+        return _weighted_pearson(weighted_ranks(x, weights), weighted_ranks(y, weights), weights)
+    return _weighted_tau(x, y, weights)
+
+
+def weighted_ranks(values: Floats, weights: Floats) -> Floats:
+    """The rank of each value in the sample that each row of weights stands for, (draws, n); ties share their mean."""
+    _, place = np.unique(values, return_inverse=True)
+    counts = np.zeros((len(weights), int(place.max(initial=-1)) + 1))
+    order = np.argsort(place, kind="stable")
+    starts = np.flatnonzero(np.diff(place[order], prepend=-1))
+    counts[:] = np.add.reduceat(weights[:, order], starts, axis=1)
+    ranks: Floats = (np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, place]
+    return ranks
+
+
+def partial(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    given: npt.ArrayLike,
+    *,
+    kind: Literal["pearson", "spearman"] = "pearson",
+    weights: Floats | None = None,
+) -> Floats:
+    """Correlation of x and y with the columns of ``given`` held fixed, under each row of weights (default: once).
+
+    The correlation of what is left of x and y when their best linear prediction from ``given`` is taken away; for
+    Spearman of the ranks.
+    """
+    columns = np.column_stack([np.asarray(x, float), np.asarray(y, float), np.asarray(given, float)])
+    if np.isnan(columns).any():
+        raise BadInput("A partial correlation needs every value of every unit; leave out those with gaps first.")
+    drawn = np.ones((1, len(columns))) if weights is None else weights
+    found = np.empty(len(drawn))
+    if kind == "spearman":
+        # Ranks change with each draw; a draw at a time keeps memory small.
+        for at, weight in enumerate(drawn):
+            ranks = np.stack([weighted_ranks(column, weight[None])[0] for column in columns.T], axis=1)
+            found[at] = _partial_of(_covariances(ranks, weight[None]))[0]
+        return found
+    return _partial_of(_covariances(columns, drawn))
+
+
+def rowwise(x: Floats, y: Floats, *, kind: Kind = "pearson") -> Floats:
+    """The correlation of each row of x with the same row of y (or with y, if that is one list)."""
+    y = np.broadcast_to(y, x.shape)
+    if kind == "kendall":
+        left, right = np.triu_indices(x.shape[1], 1)
+        found = np.empty(len(x))
+        step = max(1, _BLOCK // max(1, len(left)))
+        for start in range(0, len(x), step):
+            part = slice(start, start + step)
+            one = np.sign(x[part][:, left] - x[part][:, right])
+            other = np.sign(y[part][:, left] - y[part][:, right])
+            untied = np.sqrt((one**2).sum(axis=1)) * np.sqrt((other**2).sum(axis=1))
+            found[part] = ratio((one * other).sum(axis=1), untied)
+        return found
+    if kind == "spearman":
+        from scipy.stats import rankdata
+
+        undefined = np.isnan(x + y).any(axis=1, keepdims=True)
+        x = np.where(undefined, np.nan, rankdata(x, axis=1))
+        y = np.where(undefined, np.nan, rankdata(y, axis=1))
+    # Less the first column before the mean: a constant row is then exactly 0, not the noise of its mean.
+    x, y = x - x[:, :1], y - y[:, :1]
+    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
+    spread = np.sqrt((x**2).sum(axis=1)) * np.sqrt((y**2).sum(axis=1))
+    return np.clip(ratio((x * y).sum(axis=1), spread), -1.0, 1.0)
+
+
+def partial_p_value(value: float, *, n: int, given: int) -> float:
+    """p-value of a partial correlation with ``given`` variables held fixed."""
+    return t_test(value, df=n - 2 - given)
+
+
+def _covariances(columns: Floats, weights: Floats) -> Floats:
+    centred = columns - columns.mean(axis=0)
+    total = weights.sum(axis=1)[:, None, None]
+    sums = weights @ centred
+    k = columns.shape[1]
+    products = (centred[:, :, None] * centred[:, None, :]).reshape(len(columns), k * k)
+    second = (weights @ products).reshape(-1, k, k)
+    found: Floats = second / total - sums[:, :, None] * sums[:, None, :] / total**2
+    return found
+
+
+def _partial_of(covariances: Floats) -> Floats:
+    """From covariances of (x, y, given …), (draws, k, k), to the partial correlation of x and y."""
+    scale = np.sqrt(np.abs(np.diagonal(covariances, axis1=1, axis2=2)))
+    usable: npt.NDArray[np.bool_] = np.all(scale > 1e-9, axis=1)
+    safe = np.where(usable[:, None], scale, 1.0)
+    among = covariances / (safe[:, :, None] * safe[:, None, :])
+    given = among[:, 2:, 2:]
+    # A variable that the others determine leaves nothing to correlate.
+    usable &= np.linalg.cond(given) < 1e12
+    given = np.where(usable[:, None, None], given, np.eye(given.shape[1]))
+    left = among[:, :2, :2] - among[:, :2, 2:] @ np.linalg.solve(given, among[:, 2:, :2])
+    rest = left[:, 0, 0] * left[:, 1, 1]
+    usable &= (left[:, 0, 0] > 1e-12) & (left[:, 1, 1] > 1e-12)
+    return np.where(usable, ratio(left[:, 0, 1], np.sqrt(np.abs(rest))), np.nan)
+
+
+def _weighted_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
+    total = weights.sum(axis=1)
+    if x.ndim == 1:
+        x, y = x - np.median(x), y - np.median(y)
+        spread = np.stack([x, y, x * x, y * y, x * y], axis=1)
+        sx, sy, sxx, syy, sxy = (weights @ spread).T
+    else:
+        x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
+        sx, sy = (weights * x).sum(axis=1), (weights * y).sum(axis=1)
+        sxx, syy = (weights * x * x).sum(axis=1), (weights * y * y).sum(axis=1)
+        sxy = (weights * x * y).sum(axis=1)
+    vx, vy = sxx - ratio(sx * sx, total), syy - ratio(sy * sy, total)
+    # Rounding leaves a trace of variance in a constant; relative to the squares it is nothing.
+    flat = (vx <= 1e-13 * sxx) | (vy <= 1e-13 * syy)
+    found = np.where(flat, np.nan, ratio(sxy - ratio(sx * sy, total), np.sqrt(np.abs(vx)) * np.sqrt(np.abs(vy))))
+    return np.clip(found, -1.0, 1.0)
+
+
+def _weighted_tau(x: Floats, y: Floats, weights: Floats) -> Floats:
+    """tau-b: (concordant − discordant) / √(pairs not tied in x · pairs not tied in y), Kendall 1945."""
+    n = len(x)
+    concord = np.zeros(len(weights))
+    step = max(1, _BLOCK // n)
+    for start in range(0, n, step):
+        part = slice(start, start + step)
+        signs = np.sign(x[part, None] - x) * np.sign(y[part, None] - y)
+        concord += (weights[:, part] * (weights @ signs.T)).sum(axis=1)
+    total = weights.sum(axis=1) ** 2
+    untied = [total - (_group_weights(values, weights) ** 2).sum(axis=1) for values in (x, y)]
+    return np.clip(ratio(concord, np.sqrt(untied[0]) * np.sqrt(untied[1])), -1.0, 1.0)
+
+
+def _group_weights(values: Floats, weights: Floats) -> Floats:
+    _, place = np.unique(values, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    starts = np.flatnonzero(np.diff(place[order], prepend=-1))
+    grouped: Floats = np.add.reduceat(weights[:, order], starts, axis=1)
+    return grouped
+
+
+def _together(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
+    one, other = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if one.ndim != 1 or one.shape != other.shape:
+        raise BadInput(f"A correlation needs two lists of one length; got shapes {one.shape} and {other.shape}.")
+    kept = ~(np.isnan(one) | np.isnan(other))
+    return one[kept], other[kept]

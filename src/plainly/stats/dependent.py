@@ -1,0 +1,117 @@
+"""Does metric A correlate better with people than metric B? Both are correlated with the same ratings, on the same
+outputs, so their correlations depend on each other and need tests that know it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.errors import BadInput
+from plainly.stats.agreement import ratio
+from plainly.stats.correlate import Kind, correlation, rowwise
+from plainly.stats.resample import Floats
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two dependent correlations and the two-sided p-value that there is none."""
+
+    first: float
+    second: float
+    p_value: float
+    test: str
+    n: int
+
+    @property
+    def difference(self) -> float:
+        return self.first - self.second
+
+
+def williams(human: Floats, first: Floats, second: Floats) -> Difference:
+    """Williams' test (1959) of two Pearson correlations that share a variable, two-sided.
+
+    As recommended for metrics by Graham and Baldwin (2014), Eq. 2; Student's t with n − 3 degrees of freedom.
+    """
+    from scipy.special import stdtr
+
+    human, first, second = _complete(human, first, second)
+    n = len(human)
+    r1, r2, between = correlation(human, first), correlation(human, second), correlation(first, second)
+    if n < 4 or np.isnan([r1, r2, between]).any():
+        return Difference(r1, r2, float("nan"), "williams", n)
+    k = 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between
+    spread = 2 * k * (n - 1) / (n - 3) + (r1 + r2) ** 2 / 4 * (1 - between) ** 3
+    if spread <= 1e-15:
+        # The two metrics are the same but for scale: no difference can be tested.
+        return Difference(r1, r2, float("nan"), "williams", n)
+    t = (r1 - r2) * np.sqrt((n - 1) * (1 + between) / spread)
+    return Difference(r1, r2, min(1.0, float(2 * stdtr(n - 3, -abs(t)))), "williams", n)
+
+
+def permute_both(
+    human: Floats,
+    first: Floats,
+    second: Floats,
+    *,
+    systems: Sequence[str],
+    items: Sequence[str],
+    kind: Kind = "pearson",
+    system_level: bool = False,
+    permutations: int = 1000,
+    rng: np.random.Generator,
+    swapped: npt.NDArray[np.bool_] | None = None,
+) -> Difference:
+    """PERM-BOTH of Deutsch et al. (2021), two-sided: were the two metrics interchangeable?
+
+    Both metrics' scores are standardised; then the scores of randomly chosen systems, and after that those of randomly
+    chosen items, are exchanged between the metrics. ``system_level`` correlates means by system, else the scores of all
+    outputs are correlated together. p = (1 + permutations as extreme) / (1 + permutations). ``swapped`` is a result of
+    ``swaps``, for many pairs of metrics on the same outputs.
+    """
+    if permutations < 1:
+        raise BadInput(f"The number of permutations must be at least 1, not {permutations}.")
+    kept = ~(np.isnan(human) | np.isnan(first) | np.isnan(second))
+    of_system = np.unique(np.array(systems, dtype=str)[kept], return_inverse=True)[1]
+    n = int(kept.sum())
+    name = f"permute-both, {kind}, {permutations} permutations"
+    if n < 2:
+        return Difference(float("nan"), float("nan"), float("nan"), name, n)
+    human, one, other = human[kept], _standardised(first[kept]), _standardised(second[kept])
+    if np.isnan(one).any() or np.isnan(other).any():
+        return Difference(float("nan"), float("nan"), float("nan"), name, n)
+    if swapped is None:
+        swapped = swaps(systems, items, permutations=permutations, rng=rng)
+    swapped, permutations = swapped[:, kept], len(swapped)
+    mixed_one, mixed_other = np.where(swapped, other, one), np.where(swapped, one, other)
+    if system_level:
+        member = np.eye(int(of_system.max()) + 1)[of_system] / np.bincount(of_system)
+        human, one, other = human @ member, one @ member, other @ member
+        mixed_one, mixed_other = mixed_one @ member, mixed_other @ member
+    observed = correlation(human, one, kind=kind), correlation(human, other, kind=kind)
+    drawn = rowwise(mixed_one, human, kind=kind) - rowwise(mixed_other, human, kind=kind)
+    extreme = np.abs(drawn) >= abs(observed[0] - observed[1]) - 1e-12
+    p = (1 + int(extreme.sum())) / (1 + permutations) if not np.isnan(observed).any() else float("nan")
+    return Difference(observed[0], observed[1], p, name, n)
+
+
+def swaps(
+    systems: Sequence[str], items: Sequence[str], *, permutations: int, rng: np.random.Generator
+) -> npt.NDArray[np.bool_]:
+    """Which scores are exchanged in each permutation: those of some systems, and then those of some items."""
+    of_system = np.unique(np.array(systems, dtype=str), return_inverse=True)[1]
+    of_item = np.unique(np.array(items, dtype=str), return_inverse=True)[1]
+    swapped = rng.random((permutations, int(of_system.max()) + 1))[:, of_system] < 0.5
+    exchanged: npt.NDArray[np.bool_] = swapped ^ (rng.random((permutations, int(of_item.max()) + 1))[:, of_item] < 0.5)
+    return exchanged
+
+
+def _standardised(values: Floats) -> Floats:
+    return ratio(values - values.mean(), values.std())
+
+
+def _complete(*columns: Floats) -> tuple[Floats, ...]:
+    kept = ~np.any([np.isnan(column) for column in columns], axis=0)
+    return tuple(column[kept] for column in columns)

@@ -1,0 +1,125 @@
+"""Pairwise accuracy: of all pairs of outputs, how many does the metric order as people do, ties included?
+
+Kendall's tau punishes a metric that can tie where people tie. Following Deutsch, Foster and Freitag (2023, "Ties
+Matter"), a pair counts as right when both order it the same way or both call it a tie, and a metric that never ties is
+given the threshold below which its differences count as ties that suits it best (tie calibration).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.errors import BadInput
+from plainly.stats.correlate import draws, percentile
+from plainly.stats.estimate import Estimate
+from plainly.stats.resample import Floats
+
+_MOST_PAIRS = 8_000_000
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Pairwise accuracy, and the largest difference of metric scores that was taken for a tie."""
+
+    estimate: Estimate
+    threshold: float
+    pairs: int
+
+    @property
+    def value(self) -> float:
+        return self.estimate.value
+
+
+def pairwise_accuracy(
+    metric: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    groups: Sequence[str] | None = None,
+    calibrate: bool = True,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 12345,
+) -> Accuracy:
+    """The share of pairs within each group (or of all pairs) that the metric orders as people do.
+
+    Groups count the same, however many pairs they have, as in translation's metrics tasks. Intervals draw groups, or
+    units where there are none, and keep the threshold found on all the data.
+    """
+    scores, ratings = np.asarray(metric, dtype=float), np.asarray(human, dtype=float)
+    kept = ~(np.isnan(scores) | np.isnan(ratings))
+    names = np.zeros(len(scores), dtype=np.int64)
+    if groups is not None:
+        names = np.unique(np.array(groups, dtype=str), return_inverse=True)[1]
+    scores, ratings, names = scores[kept], ratings[kept], names[kept]
+    left, right = _pairs(names)
+    unit = "units" if groups is None else "groups"
+    if not len(left):
+        nothing = float("nan")
+        return Accuracy(Estimate(nothing, nothing, nothing, level, 0, "no pairs"), nothing, 0)
+    apart, wanted = scores[left] - scores[right], np.sign(ratings[left] - ratings[right])
+    of_group = names[left]
+    size = np.bincount(of_group)
+    share = 1 / (size[of_group] * np.count_nonzero(size))
+    threshold = _calibrated(np.abs(apart), wanted, np.sign(apart), share) if calibrate else 0.0
+    right_order = np.where(np.abs(apart) <= threshold, wanted == 0, np.sign(apart) == wanted).astype(float)
+    value = float(right_order @ share)
+    if groups is None:
+        weights = draws(len(scores), resamples=resamples, seed=seed)
+        drawn = _drawn_units(right_order, left, right, weights)
+    else:
+        means = np.bincount(of_group, right_order, minlength=len(size))[size > 0] / size[size > 0]
+        weights = draws(len(means), resamples=resamples, seed=seed)
+        drawn = weights @ means / len(means)
+    estimate = percentile(value, drawn, level=level, n=len(scores), unit=unit)
+    return Accuracy(estimate, threshold, len(left))
+
+
+def _calibrated(apart: Floats, wanted: Floats, order: Floats, share: Floats) -> float:
+    """The threshold that makes most pairs right: sort pairs by distance and count as it sweeps over them."""
+    by_distance = np.argsort(apart, kind="stable")
+    distance = apart[by_distance]
+    tied = np.cumsum((wanted[by_distance] == 0) * share[by_distance])
+    agree = ((order == wanted) & (order != 0))[by_distance] * share[by_distance]
+    right = tied + agree.sum() - np.cumsum(agree)
+    # Only where the next pair is farther apart does the threshold part them.
+    last = np.append(np.flatnonzero(np.diff(distance) > 0), len(distance) - 1)
+    best = last[np.argmax(right[last])]
+    at_zero = float(((wanted == 0) & (apart == 0)) @ share + agree.sum())
+    return float(distance[best]) if right[best] > at_zero + 1e-15 else 0.0
+
+
+def _pairs(names: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    sizes = np.bincount(names)
+    total = int((sizes * (sizes - 1) // 2).sum())
+    if total > _MOST_PAIRS:
+        raise BadInput(
+            f"{total} pairs of outputs are too many to compare. Compare within items: pairwise accuracy by item."
+        )
+    order = np.argsort(names, kind="stable")
+    lefts, rights, start = [], [], 0
+    for size in sizes:
+        i, j = np.triu_indices(size, 1)
+        members = order[start : start + size]
+        lefts.append(members[i])
+        rights.append(members[j])
+        start += size
+    if not lefts:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    return np.concatenate(lefts), np.concatenate(rights)
+
+
+def _drawn_units(
+    right_order: Floats, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], weights: Floats
+) -> Floats:
+    """Accuracy in each draw; a unit drawn twice makes no pair with itself."""
+    n = weights.shape[1]
+    table = np.zeros((n, n))
+    table[left, right] = right_order
+    counted = (weights @ table * weights).sum(axis=1)
+    possible = (weights.sum(axis=1) ** 2 - (weights**2).sum(axis=1)) / 2
+    found: Floats = np.divide(counted, possible, out=np.full(len(weights), np.nan), where=possible > 0)
+    return found

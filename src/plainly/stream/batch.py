@@ -1,0 +1,164 @@
+"""From raw rows to a batch that can be measured, with the rows that cannot be named one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, TypeVar
+
+from plainly.errors import BadInput
+from plainly.evalset import EvalSet
+from plainly.inputs.columns import Roles, names, references_by_item, texts
+from plainly.inputs.tables import Table
+from plainly.protocol import Needs
+
+T = TypeVar("T")
+
+# Rows that are read and measured at once; a whole number of the blocks in which n-grams are counted.
+BATCH_ITEMS = 8192
+
+
+@dataclass(frozen=True)
+class Bad:
+    """Rows of a file that cannot be measured, and why: ``first`` to ``last``, mostly one row."""
+
+    file: str
+    first: int
+    last: int
+    reason: str
+
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
+    @property
+    def where(self) -> str:
+        rows = f"row {self.first}" if self.first == self.last else f"rows {self.first} to {self.last}"
+        return f"{self.file}, {rows}"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive items: what to measure, the keys that decide in which bin each falls, and the rows set aside."""
+
+    evalset: EvalSet
+    outputs: dict[str, tuple[str, ...]]
+    keys: Sequence[str]
+    rows: Sequence[int]  # the place of each item in its file, from 1
+    read: int  # rows looked at, good and bad
+    bad: list[Bad] = field(default_factory=list)
+
+
+def from_table(table: Table, roles: Roles, needs: Needs) -> Batch:
+    """A batch of the rows that are sound; each of the others becomes a Bad."""
+    try:
+        return _sound(table, roles, needs)
+    except BadInput:
+        pass
+    good: list[int] = []
+    bad: list[Bad] = []
+    for row in range(len(table)):
+        single = _chosen(table, [row])
+        try:
+            _sound(single, roles, needs)
+        except BadInput as error:
+            reason = str(error).removeprefix(f"{single.where(0)}: ")
+            bad.append(Bad(table.path, table.places[row], table.places[row], reason))
+        else:
+            good.append(row)
+    kept = _sound(_chosen(table, good), roles, needs)
+    return Batch(kept.evalset, kept.outputs, kept.keys, kept.rows, len(table), bad)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Consecutive lines of a file; None where a line is not UTF-8."""
+
+    file: str
+    texts: Sequence[str | None]
+
+
+def from_lines(
+    source: Lines | None, references: Sequence[Lines], outputs: dict[str, Lines], *, first: int, needs: Needs
+) -> Batch:
+    """A batch from lines of parallel files, ``first`` being the number of the first line."""
+    columns = [*([source] if source else []), *references, *outputs.values()]
+    n = len(columns[0].texts)
+    bad: dict[int, Bad] = {}
+    for column in columns:
+        if None in column.texts:
+            for at in (at for at, text in enumerate(column.texts) if text is None):
+                bad.setdefault(at, Bad(column.file, first + at, first + at, "the line is not UTF-8."))
+    by_item: list[tuple[str, ...]] = []
+    if references:
+        rows = zip(*(column.texts for column in references), strict=True)
+        by_item = [tuple(text for text in row if text and not text.isspace()) for row in rows]
+        if "references" in needs:
+            for at in (at for at, row in enumerate(by_item) if not row):
+                bad.setdefault(at, Bad(references[0].file, first + at, first + at, NO_REFERENCES))
+    good = [at for at in range(n) if at not in bad] if bad else list(range(n))
+
+    def pick(values: Sequence[T | None]) -> tuple[T, ...]:
+        chosen = [values[at] for at in good] if bad else values
+        return tuple(chosen)  # type: ignore[arg-type]
+
+    numbers = [first + at for at in good]
+    ids = tuple(map(str, numbers))
+    sources = pick(source.texts) if source else ("",) * len(good)
+    evalset = EvalSet(ids, sources, pick(by_item) if references else ())
+    written = {system: pick(lines.texts) for system, lines in outputs.items()}
+    return Batch(evalset, written, ids, numbers, n, [bad[at] for at in sorted(bad)])
+
+
+NO_REFERENCES = "the item has no references, and a metric that was asked for needs one."
+
+
+def _sound(table: Table, roles: Roles, needs: Needs) -> Batch:
+    n = len(table)
+    sources = _texts(table, roles.source) if roles.source is not None else ("",) * n
+    outputs = {system: _texts(table, column) for system, column in roles.outputs.items()}
+    references = _references(table, roles) if roles.references else ()
+    if "references" in needs and not all(references):
+        row = next(row for row, found in enumerate(references) if not found)
+        raise BadInput(f"{table.where(row)}: {NO_REFERENCES}")
+    groups = _names(table, roles.group) if roles.group is not None else None
+    ids = _names(table, roles.id) if roles.id is not None else None
+    # What is the same item wherever it is stored: its id; without ids, its text.
+    keys = groups or ids or (sources if roles.source is not None else next(iter(outputs.values()), sources))
+    shown = ids or tuple(map(str, table.places))
+    return Batch(EvalSet(shown, sources, references, groups), outputs, keys, table.places, n)
+
+
+# Looking at each value of a large corpus one by one costs a tenth of measuring it; a set of types is found at once.
+
+
+def _texts(table: Table, name: str) -> tuple[str, ...]:
+    values = table.column(name)
+    return tuple(values) if _all_text(values) else texts(table, name)  # type: ignore[arg-type]
+
+
+def _names(table: Table, name: str) -> tuple[str, ...]:
+    values = table.column(name)
+    return tuple(values) if _all_text(values) else names(table, name)  # type: ignore[arg-type]
+
+
+def _references(table: Table, roles: Roles) -> tuple[tuple[str, ...], ...]:
+    """``references_by_item``, with a short way for the usual cases: one column, of texts or of lists of texts."""
+    if len(roles.references) == 1:
+        values: list[Any] = table.column(roles.references[0])
+        if _all_text(values) and all(map(str.strip, values)) and not any(value[0] == "[" for value in values):
+            return tuple(zip(values, strict=True))
+        if set(map(type, values)) == {list}:
+            inside = list(chain.from_iterable(values))
+            if _all_text(inside) and all(map(str.strip, inside)):
+                return tuple(map(tuple, values))
+    return tuple(references_by_item(table, roles.references))
+
+
+def _all_text(values: Iterable[object]) -> bool:
+    return set(map(type, values)) <= {str}
+
+
+def _chosen(table: Table, rows: Sequence[int]) -> Table:
+    columns = {name: [values[row] for row in rows] for name, values in table.columns.items()}
+    return Table(columns, table.path, [table.places[row] for row in rows], table.unit)

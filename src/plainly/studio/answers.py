@@ -1,0 +1,172 @@
+"""Taking an answer: once, however often it is sent; never over somebody's newer one; and never lost for being late."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, insert, select, update
+
+from plainly.studio import schema, tasks
+from plainly.studio.assign import laid_out
+from plainly.studio.project import Project
+from plainly.studio.refusal import Refusal
+
+item, assignment, entry, draft = schema.item, schema.assignment, schema.entry, schema.draft
+
+
+def own_assignment(connection: Connection, rater_id: int, assignment_id: int) -> Row[Any]:
+    """The assignment with its item; another person's is as unknown as one that does not exist."""
+    statement = (
+        select(assignment, item.c.kind, item.c.source, item.c.outputs, item.c.tokens, item.c.expected, item.c.feedback)
+        .join(item, item.c.id == assignment.c.item_id)
+        .where(assignment.c.id == assignment_id, assignment.c.rater_id == rater_id)
+    )
+    if connection.dialect.name == "postgresql":
+        statement = statement.with_for_update(of=assignment)
+    row = connection.execute(statement).first()
+    if row is None:
+        raise Refusal(404, "unknown", "This item is not one of yours.")
+    return row
+
+
+def submit(
+    connection: Connection,
+    project: Project,
+    rater_id: int,
+    assignment_id: int,
+    *,
+    key: str,
+    revision: int,
+    payload: object,
+    seconds: float | None,
+    now: float,
+) -> dict[str, Any]:
+    """Store an answer and say which revision it became.
+
+    ``key`` was made by the client for this answer: the same key again gets the first answer's reply, with another
+    payload a refusal. ``revision`` is the one that the client's page was based on.
+    """
+    row = own_assignment(connection, rater_id, assignment_id)
+    before = find(connection, rater_id, key)
+    digest = fingerprint(assignment_id, revision, payload)
+    if before is not None:
+        if before.digest != digest:
+            raise Refusal(409, "key-reused", "This key was used for another answer. Nothing was changed.")
+        return reply(project, row, before)
+    if revision != row.revision:
+        current = connection.execute(
+            select(entry.c.payload).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
+        ).scalar()
+        raise Refusal(
+            409,
+            "stale",
+            "This item was answered elsewhere, perhaps in another tab, after this page was loaded. "
+            "That answer was kept and yours was not written over it.",
+            revision=row.revision,
+            current=public(current),
+        )
+    outputs = laid_out(row.outputs, row.layout)
+    answer = tasks.check(
+        project,
+        payload,
+        {"source": row.source, "output": outputs[0]["text"], "tokens": row.tokens},
+        len(outputs),
+    )
+    _name_choice(answer, outputs)
+    late = row.state == "expired" or (row.state == "leased" and row.expires_at < now)
+    limit = project.quality.time_limit_seconds
+    stored = connection.execute(
+        insert(entry)
+        .values(
+            assignment_id=row.id,
+            item_id=row.item_id,
+            rater_id=rater_id,
+            revision=row.revision + 1,
+            key=key,
+            digest=digest,
+            payload=json.dumps(answer, ensure_ascii=True),
+            late=late,
+            overtime=bool(limit and seconds is not None and seconds > limit),
+            seconds=seconds,
+            created_at=now,
+        )
+        .returning(entry)
+    ).one()
+    connection.execute(
+        update(assignment).where(assignment.c.id == row.id).values(revision=row.revision + 1, state="done")
+    )
+    if row.state == "expired":
+        connection.execute(update(item).where(item.c.id == row.item_id).values(taken=item.c.taken + 1))
+    connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
+    return reply(project, row, stored)
+
+
+def find(connection: Connection, rater_id: int, key: str) -> Row[Any] | None:
+    """The answer that came with this key before, if one did."""
+    return connection.execute(select(entry).where(entry.c.rater_id == rater_id, entry.c.key == key)).first()
+
+
+def fingerprint(assignment_id: int, revision: int, payload: object) -> str:
+    """What makes two requests the same request."""
+    text = json.dumps([assignment_id, revision, payload], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def reply(project: Project, row: Row[Any], stored: Row[Any]) -> dict[str, Any]:
+    """What the client is told, the same for the first time and for every repetition."""
+    told: dict[str, Any] = {
+        "assignment": row.id,
+        "entry": stored.id,
+        "revision": stored.revision,
+        "late": bool(stored.late),
+    }
+    if row.kind == "training":
+        expected = json.loads(row.expected or "{}")
+        told["feedback"] = {
+            "right": tasks.agrees(project, json.loads(stored.payload), expected),
+            "text": row.feedback or "",
+            "expected": _shown_expectation(expected),
+        }
+    return told
+
+
+def public(payload: str | None) -> dict[str, Any] | None:
+    """A stored answer as its own author's browser may see it: without the systems behind the places."""
+    if payload is None:
+        return None
+    answer: dict[str, Any] = json.loads(payload)
+    if "choice" in answer:
+        answer["choice"] = {
+            name: answer["choice"][name] for name in ("tie", "best", "worst") if name in answer["choice"]
+        }
+    return answer
+
+
+def save_draft(
+    connection: Connection, rater_id: int, assignment_id: int, *, payload: object, now: float
+) -> dict[str, Any]:
+    """Keep unfinished work, to be taken up on another machine. A draft is no answer and is never exported."""
+    row = own_assignment(connection, rater_id, assignment_id)
+    if not isinstance(payload, Mapping):
+        raise Refusal(422, "invalid", "A draft must be an object.", field="payload")
+    connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
+    text = json.dumps(payload, ensure_ascii=True)
+    connection.execute(insert(draft).values(assignment_id=row.id, payload=text, updated_at=now))
+    return {"assignment": row.id, "saved": True}
+
+
+def _name_choice(answer: dict[str, Any], outputs: list[Mapping[str, str]]) -> None:
+    """Say which systems stood at the chosen places: the places were this rater's alone."""
+    choice = answer.get("choice")
+    if choice is not None:
+        choice["shown"] = [output["system"] for output in outputs]
+        for name in ("best", "worst"):
+            if name in choice:
+                choice[f"{name}_system"] = outputs[choice[name]]["system"]
+
+
+def _shown_expectation(expected: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: expected[name] for name in ("values", "labels") if name in expected}

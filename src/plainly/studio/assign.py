@@ -1,0 +1,291 @@
+"""Who gets which item: each to exactly as many people as wanted, breadth first, in an order of each person's own.
+
+An item handed out is leased. A lease that runs out is offered to someone else; if the first person answers after all,
+the answer is kept and marked late. ``item.taken`` counts the leases that run and the answers that count, inside the
+same transaction that changes them, so that a claim is one small query however large the project is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, exists, func, insert, select, update
+
+from plainly.studio import schema, tasks
+from plainly.studio.project import Project
+from plainly.studio.store import lock
+
+_POOL = 200
+item, assignment, entry = schema.item, schema.assignment, schema.entry
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a rater works on next, and why there may be nothing."""
+
+    items: tuple[dict[str, Any], ...]
+    state: str  # working, waiting (others hold what is left), finished, failed
+    answered: int
+    total: int | None
+
+
+def claim(
+    connection: Connection, project: Project, rater_id: int, *, want: int, have: Sequence[int] = (), now: float
+) -> Claim:
+    """The items that the rater holds already but not in ``have``, and new ones until there are ``want``."""
+    lock(connection)
+    release_expired(connection, now)
+    held = connection.execute(
+        select(assignment)
+        .where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
+        .order_by(assignment.c.id)
+    ).all()
+    counts = _done(connection, rater_id)
+    kinds = set(connection.execute(select(item.c.kind).where(item.c.kind != "main").distinct()).scalars())
+    state = "working"
+    fresh: list[int] = []
+    missing = want - len([row for row in held if row.id not in have])
+    while missing > len(fresh):
+        chosen, state = _choose(connection, project, rater_id, counts, kinds, missing - len(fresh))
+        if not chosen:
+            break
+        fresh += [_lease(connection, project, rater_id, one, now) for one in chosen]
+        counts.update(one.kind for one in chosen)
+    shown = [row.id for row in held if row.id not in have] + fresh
+    items = tuple(present(connection, project, one) for one in shown)
+    if items or have:
+        state = "working"
+    return Claim(items, state, answered(connection, rater_id), project.assignment.per_rater or None)
+
+
+def answered(connection: Connection, rater_id: int) -> int:
+    """How many items a rater has answered."""
+    statement = select(func.count()).where(assignment.c.rater_id == rater_id, assignment.c.state == "done")
+    return int(connection.execute(statement).scalar_one())
+
+
+def release_expired(connection: Connection, now: float) -> int:
+    """Give back every item whose lease ran out; how many there were."""
+    rows = connection.execute(
+        update(assignment)
+        .where(assignment.c.state == "leased", assignment.c.expires_at < now)
+        .values(state="expired")
+        .returning(assignment.c.item_id)
+    ).all()
+    for item_id, times in Counter(row.item_id for row in rows).items():
+        connection.execute(update(item).where(item.c.id == item_id).values(taken=item.c.taken - times))
+    return len(rows)
+
+
+def extend(connection: Connection, project: Project, row: Row[Any], now: float) -> float:
+    """More time for an item that is being worked on; when it runs out now."""
+    until = now + project.assignment.lease_minutes * 60
+    connection.execute(update(assignment).where(assignment.c.id == row.id).values(expires_at=until))
+    if row.state == "expired":
+        connection.execute(update(assignment).where(assignment.c.id == row.id).values(state="leased"))
+        connection.execute(update(item).where(item.c.id == row.item_id).values(taken=item.c.taken + 1))
+    return until
+
+
+def _done(connection: Connection, rater_id: int) -> Counter[str]:
+    rows = connection.execute(
+        select(item.c.kind, func.count())
+        .join(assignment, assignment.c.item_id == item.c.id)
+        .where(assignment.c.rater_id == rater_id, assignment.c.state != "expired")
+        .group_by(item.c.kind)
+    )
+    return Counter({str(kind): int(count) for kind, count in rows})
+
+
+def _choose(
+    connection: Connection, project: Project, rater_id: int, counts: Counter[str], kinds: set[str], most: int
+) -> tuple[list[Row[Any]], str]:
+    """The next items for a rater, or why there are none. Training comes first, then the test, then the work."""
+    for kind in ("training", "qualification"):
+        if kind not in kinds:
+            continue
+        if found := _special(connection, rater_id, kind):
+            return found, "working"
+        if _open(connection, rater_id, kind):
+            return [], "working"  # the answers of this part decide what comes next
+    if "qualification" in kinds and not _qualified(connection, project, rater_id):
+        return [], "failed"
+    limit = project.assignment.per_rater
+    if limit and counts["main"] >= limit:
+        return [], "finished"
+    if limit:
+        most = min(most, limit - counts["main"])
+    left = _left(connection, project)
+    if left is not None and left <= 0:
+        return [], "finished"
+    if left is not None:
+        most = min(most, left)
+    every = project.quality.check_every
+    if "check" in kinds and every:
+        if counts["main"] // every > counts["check"] and (found := _special(connection, rater_id, "check")):
+            return found, "working"
+        most = min(most, every - counts["main"] % every)
+    return _main(connection, project, rater_id, most)
+
+
+def _unseen(rater_id: int) -> Any:
+    return ~exists().where(and_(assignment.c.item_id == item.c.id, assignment.c.rater_id == rater_id))
+
+
+def _special(connection: Connection, rater_id: int, kind: str) -> list[Row[Any]]:
+    statement = select(item).where(item.c.kind == kind, _unseen(rater_id)).order_by(item.c.place).limit(1)
+    return list(connection.execute(statement).all())
+
+
+def _open(connection: Connection, rater_id: int, kind: str) -> bool:
+    found = connection.execute(
+        select(assignment.c.id)
+        .join(item, item.c.id == assignment.c.item_id)
+        .where(assignment.c.rater_id == rater_id, assignment.c.state == "leased", item.c.kind == kind)
+        .limit(1)
+    ).first()
+    return found is not None
+
+
+def _qualified(connection: Connection, project: Project, rater_id: int) -> bool:
+    share = pass_share(connection, project, rater_id, "qualification")
+    return share is None or share >= project.quality.pass_share
+
+
+def pass_share(connection: Connection, project: Project, rater_id: int, kind: str) -> float | None:
+    """Of the test items of a kind that the rater answered, the share answered as expected; None before the first."""
+    rows = connection.execute(
+        select(entry.c.payload, item.c.expected)
+        .join(item, item.c.id == entry.c.item_id)
+        .where(entry.c.rater_id == rater_id, item.c.kind == kind, entry.c.revision == 1)
+    ).all()
+    if not rows:
+        return None
+    return sum(tasks.agrees(project, json.loads(given), json.loads(right or "{}")) for given, right in rows) / len(rows)
+
+
+def _left(connection: Connection, project: Project) -> int | None:
+    """How many items may still be handed out under the stop rules; None where there is no such limit."""
+    if connection.execute(select(schema.about.c.value).where(schema.about.c.key == "stopped")).scalar():
+        return 0
+    if not project.stop.answers:
+        return None
+    given = connection.execute(
+        select(func.count())
+        .select_from(assignment.join(item, item.c.id == assignment.c.item_id))
+        .where(assignment.c.state != "expired", item.c.kind == "main")
+    ).scalar_one()
+    return int(project.stop.answers - given)
+
+
+def _main(connection: Connection, project: Project, rater_id: int, most: int) -> tuple[list[Row[Any]], str]:
+    overlap = project.assignment.overlap
+    pool = connection.execute(
+        select(item)
+        .where(item.c.kind == "main", item.c.taken < overlap, _unseen(rater_id))
+        .order_by(item.c.taken, item.c.place)
+        .limit(_POOL)
+    ).all()
+    if not pool:
+        running = connection.execute(
+            select(assignment.c.id)
+            .where(assignment.c.state == "leased", assignment.c.rater_id != rater_id, _unseen_by(rater_id))
+            .limit(1)
+        ).first()
+        return [], "waiting" if running is not None else "finished"
+    seen = connection.execute(
+        select(item.c.system, item.c.name)
+        .join(assignment, assignment.c.item_id == item.c.id)
+        .where(assignment.c.rater_id == rater_id)
+    ).all()
+    systems = Counter(row.system for row in seen)
+    names = Counter(row.name for row in seen)
+    least = pool[0].taken
+    free = {row.id: row for row in pool if row.taken == least}
+    chosen: list[Row[Any]] = []
+    while free and len(chosen) < most:
+        best = min(
+            free.values(),
+            key=lambda row: (names[row.name], systems[row.system], _shuffle(project.seed, rater_id, row.id)),
+        )
+        chosen.append(free.pop(best.id))
+        names[best.name] += 1
+        systems[best.system] += 1
+    return chosen, "working"
+
+
+def _unseen_by(rater_id: int) -> Any:
+    mine = assignment.alias("mine")
+    return ~exists().where(and_(mine.c.item_id == assignment.c.item_id, mine.c.rater_id == rater_id))
+
+
+@lru_cache(maxsize=100_000)
+def _shuffle(seed: int, rater_id: int, item_id: int) -> bytes:
+    return hashlib.blake2b(f"{seed}:{rater_id}:{item_id}".encode(), digest_size=8).digest()
+
+
+def _lease(connection: Connection, project: Project, rater_id: int, row: Row[Any], now: float) -> int:
+    layout = list(range(len(json.loads(row.outputs))))
+    random.Random(f"{project.seed}:{rater_id}:{row.id}").shuffle(layout)
+    made = connection.execute(
+        insert(assignment)
+        .values(
+            item_id=row.id,
+            rater_id=rater_id,
+            state="leased",
+            layout=json.dumps(layout),
+            leased_at=now,
+            expires_at=now + project.assignment.lease_minutes * 60,
+            revision=0,
+        )
+        .returning(assignment.c.id)
+    ).scalar_one()
+    connection.execute(update(item).where(item.c.id == row.id).values(taken=item.c.taken + 1))
+    return int(made)
+
+
+def present(connection: Connection, project: Project, assignment_id: int) -> dict[str, Any]:
+    """An item as the rater's browser gets it: texts and numbers, no system, no id of the evaluation set, no hint at
+    which items are checks."""
+    row = connection.execute(
+        select(assignment, item, schema.draft.c.payload.label("draft"))
+        .join(item, item.c.id == assignment.c.item_id)
+        .outerjoin(schema.draft, schema.draft.c.assignment_id == assignment.c.id)
+        .where(assignment.c.id == assignment_id)
+    ).one()
+    texts = laid_out(row.outputs, row.layout)
+    shown: dict[str, Any] = {
+        "assignment": assignment_id,
+        "revision": row.revision,
+        "training": row.kind == "training",
+        "source": row.source,
+        "outputs": [text["text"] for text in texts],
+        "expires_at": row.expires_at,
+        "draft": json.loads(row.draft) if row.draft else None,
+    }
+    if project.task == "operations":
+        shown["source_spans"] = _parts(row.source, row.tokens)
+        shown["output_spans"] = _parts(texts[0]["text"], row.tokens)
+    return shown
+
+
+def laid_out(outputs: str, layout: str) -> list[Mapping[str, str]]:
+    """The outputs in the order in which they stand on this rater's page."""
+    found = json.loads(outputs)
+    return [found[place] for place in json.loads(layout)]
+
+
+def _parts(text: str, how: str) -> list[list[str]]:
+    """Tokens, each with what stands before it, so that the page shows the text as it is."""
+    parts, before = [], 0
+    for start, end in tasks.spans(text, how):
+        parts.append([text[before:start], text[start:end]])
+        before = end
+    return parts

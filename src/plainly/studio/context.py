@@ -1,0 +1,140 @@
+"""What every handler needs: the open project, the request as it was understood, and how to answer."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio.to_thread
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from plainly.studio.guard import Address, Limiter
+from plainly.studio.ledger import Ledger
+from plainly.studio.people import Person, Secret
+from plainly.studio.project import Project
+from plainly.studio.refusal import Refusal
+from plainly.studio.store import Store, Work
+
+T = TypeVar("T")
+HERE = Path(__file__).parent
+SESSION_COOKIE = "studio_session"
+VISIT_COOKIE = "studio_visit"
+
+
+@dataclass
+class Studio:
+    """A running studio."""
+
+    store: Store
+    secret: Secret
+    address: Address = field(default_factory=Address)
+    writes: Limiter = field(default_factory=lambda: Limiter(rate=40, burst=400))
+    visits: Limiter = field(default_factory=lambda: Limiter(rate=10, burst=300))
+
+    @cached_property
+    def project(self) -> Project:
+        return self.store.project()
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return Ledger(self.store)
+
+    @cached_property
+    def files(self) -> Mapping[str, tuple[bytes, str]]:
+        """The page's scripts and styles with a tag for each content; nothing else can be asked for."""
+        found = {}
+        for path in sorted((HERE / "static").iterdir()):
+            if path.suffix in (".js", ".css", ".svg"):
+                content = path.read_bytes()
+                found[path.name] = (content, hashlib.sha256(content).hexdigest()[:16])
+        return found
+
+    @cached_property
+    def templates(self) -> Environment:
+        return Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    def page(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+        """A page from its template."""
+        text = self.templates.get_template(name).render(base=self.address.base, project=self.project, **values)
+        return HTMLResponse(text.encode("utf-8", "replace"), status)
+
+    def redirect(self, path: str) -> RedirectResponse:
+        return RedirectResponse(f"{self.address.base}{path}", 303)
+
+    async def read(self, work: Work[T]) -> T:
+        return await anyio.to_thread.run_sync(self.store.read, work)
+
+    async def write(self, work: Work[T]) -> T:
+        return await asyncio.wrap_future(self.store.write(work))
+
+    def page_token(self, session: str) -> str:
+        """What our own page sends with every change."""
+        return self.secret.sign("page", session)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that passed the guard."""
+
+    studio: Studio
+    request: Request
+    visitor: Person | None
+    data: Mapping[str, Any]
+
+    @property
+    def person(self) -> Person:
+        if self.visitor is None:
+            raise Refusal(401, "session", "Your session has ended. Open your link again to go on.")
+        return self.visitor
+
+    def text(self, name: str, default: str | None = None, *, longest: int = 4000) -> str:
+        """A text field of the request."""
+        value = self.data.get(name, default)
+        if not isinstance(value, str) or len(value) > longest:
+            raise Refusal(422, "invalid", f"{name} must be text of at most {longest} characters.", field=name)
+        return value
+
+
+def reply(content: Mapping[str, Any], status: int = 200) -> Response:
+    """JSON; what is not a number is null."""
+    return JSONResponse(finite(content), status)
+
+
+def finite(value: Any) -> Any:
+    """The value with every NaN and infinity as None, which JSON can say."""
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    if isinstance(value, Mapping):
+        return {str(key): finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(inner) for inner in value]
+    return value
+
+
+def parse_json(raw: bytes) -> Mapping[str, Any]:
+    """The object that a request holds, or a refusal."""
+    try:
+        found = json.loads(raw or b"{}", parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise Refusal(400, "json", "The request is not JSON.") from None
+    if not isinstance(found, dict):
+        raise Refusal(400, "json", "The request must be a JSON object.")
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)

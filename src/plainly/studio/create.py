@@ -1,0 +1,182 @@
+"""From files or a named set to a project's database: the items, shuffled once, and the first owner's link."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select
+
+from plainly import data, inputs
+from plainly.errors import BadInput
+from plainly.evalset import EvalSet
+from plainly.studio import people, schema
+from plainly.studio.project import Project
+from plainly.studio.store import Store, create_tables, note
+
+_BLOCK = 500
+
+
+def create(store: Store, project: Project, *, directory: Path, demo: bool = False) -> str:
+    """Fill a new database with the project and its items; the token of the owner's link."""
+    items = list(gather(project, directory=directory, demo=demo))
+    items += list(_quality_items(project, directory))
+    create_tables(store)
+
+    def work(connection: Connection) -> str:
+        now = str(time.time())
+        about = [{"key": "project", "value": project.to_json()}, {"key": "created_at", "value": now}]
+        connection.execute(insert(schema.about), about)
+        add_items(connection, items)
+        note(connection, "command line", "create", {"items": len(items)})
+        return people.invite(connection, "owner", label="first owner", once=True)
+
+    return store.write_now(work)
+
+
+def add_items(connection: Connection, items: Sequence[Mapping[str, Any]]) -> None:
+    """Put items into the database, in the order in which they will be offered."""
+    start = connection.execute(select(func.coalesce(func.max(schema.item.c.place), -1))).scalar_one() + 1
+    rows = [{**row, "place": start + at} for at, row in enumerate(items)]
+    for block in range(0, len(rows), _BLOCK):
+        connection.execute(insert(schema.item), rows[block : block + _BLOCK])
+
+
+def make_item(
+    source: str,
+    outputs: Sequence[tuple[str, str]],
+    *,
+    name: str,
+    kind: str = "main",
+    tokens: str = "words",
+    expected: Mapping[str, Any] | None = None,
+    feedback: str | None = None,
+) -> dict[str, Any]:
+    """A row of the item table; ``outputs`` are pairs of system and text."""
+    shown = [{"system": system, "text": _storable(text)} for system, text in outputs]
+    return {
+        "kind": kind,
+        "name": _storable(name),
+        "system": _storable(outputs[0][0]) if len(outputs) == 1 else "",
+        "source": _storable(source),
+        "outputs": json.dumps(shown, ensure_ascii=True),
+        "tokens": tokens,
+        "expected": None if expected is None else json.dumps(expected),
+        "feedback": None if feedback is None else _storable(feedback),
+        "taken": 0,
+    }
+
+
+def gather(project: Project, *, directory: Path, demo: bool = False) -> Iterator[dict[str, Any]]:
+    """The items of the project's data, in random order."""
+    evalset, outputs = data.demo() if demo else _read(project, directory)
+    order = list(range(len(evalset)))
+    rng = random.Random(project.seed)
+    rng.shuffle(order)
+    if project.data.items:
+        if project.data.items > len(order):
+            raise BadInput(f"The project asks for {project.data.items} items, but its data has {len(order)}.")
+        order = order[: project.data.items]
+    if project.task == "ranking":
+        made = [
+            make_item(evalset.sources[at], group, name=evalset.ids[at])
+            for at in order
+            for group in _rankings(project, {system: texts[at] for system, texts in outputs.items()}, rng)
+        ]
+    else:
+        made = [
+            make_item(evalset.sources[at], [(system, texts[at])], name=evalset.ids[at], tokens=project.data.tokens)
+            for at in order
+            for system, texts in outputs.items()
+        ]
+    rng.shuffle(made)
+    yield from made
+
+
+def _read(project: Project, directory: Path) -> tuple[EvalSet, Mapping[str, Sequence[str]]]:
+    where = project.data
+    if where.test_set:
+        evalset = data.load(where.test_set)
+        against = where.test_set
+    elif where.source:
+        evalset = inputs.read_evalset(source=directory / where.source)
+        against = where.source
+    else:
+        raise BadInput('The project names no data. Say [data] test_set = "asset/test" or source = "FILE".')
+    outputs: dict[str, Sequence[str]] = {system: data.outputs(where.test_set, system) for system in where.systems}
+    if where.outputs:
+        named = [_beside(directory, spec) for spec in where.outputs]
+        outputs |= inputs.read_outputs(named, n=len(evalset), against=against, sources=evalset.sources, ids=evalset.ids)
+    if not outputs:
+        known = f" Systems of {where.test_set}: {', '.join(data.systems(where.test_set))}." if where.test_set else ""
+        raise BadInput(f'The project names no outputs. Say [data] outputs = ["NAME=FILE"].{known}')
+    if project.task == "ranking" and len(outputs) < 2:
+        raise BadInput("A ranking compares outputs; give at least two systems.")
+    return evalset, outputs
+
+
+def _beside(directory: Path, spec: str) -> str:
+    name, equals, path = spec.partition("=")
+    if not equals:
+        return str(directory / spec)
+    return f"{name}={directory / path}"
+
+
+def _rankings(project: Project, texts: Mapping[str, str], rng: random.Random) -> Iterator[list[tuple[str, str]]]:
+    """The comparisons for one source: all pairs, or groups that hold every system once."""
+    if project.ranking.method == "pairwise":
+        yield from ([*pair] for pair in itertools.combinations(texts.items(), 2))
+        return
+    systems = list(texts.items())
+    rng.shuffle(systems)
+    size = project.ranking.size
+    for start in range(0, len(systems), size):
+        group = systems[start : start + size]
+        spare = [one for one in systems if one not in group]
+        group += rng.sample(spare, min(len(spare), max(0, size - len(group))))
+        if len(group) >= 2:
+            yield group
+
+
+def _quality_items(project: Project, directory: Path) -> Iterator[dict[str, Any]]:
+    for kind, path in (
+        ("training", project.quality.training),
+        ("qualification", project.quality.qualification),
+        ("check", project.quality.checks),
+    ):
+        if not path:
+            continue
+        table = inputs.read_table(directory / path)
+        for row in range(len(table)):
+            record = {name: column[row] for name, column in table.columns.items()}
+            where = table.where(row)
+            expected = record.get("expected")
+            if isinstance(expected, str):
+                try:
+                    expected = json.loads(expected)
+                except ValueError:
+                    expected = None
+            if not isinstance(expected, Mapping):
+                raise BadInput(f'{where}: "expected" must be an object such as {{"values": {{"simplicity": 2}}}}.')
+            outputs = record.get("outputs") or {"": record.get("output")}
+            if not isinstance(record.get("source"), str) or not isinstance(outputs, Mapping):
+                raise BadInput(f"{where}: a {kind} item needs source and output (for rankings: outputs).")
+            yield make_item(
+                str(record["source"]),
+                [(str(system), str(text)) for system, text in outputs.items()],
+                name=f"{kind}-{row + 1}",
+                kind=kind,
+                tokens=project.data.tokens,
+                expected=expected,
+                feedback=str(record.get("feedback") or ""),
+            )
+
+
+def _storable(text: str) -> str:
+    """NUL and lone surrogates cannot be stored by every database; they become the sign for what cannot be read."""
+    return "".join("\ufffd" if one == "\x00" or "\ud800" <= one <= "\udfff" else one for one in text)

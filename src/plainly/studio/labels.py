@@ -1,0 +1,76 @@
+"""The labels that the page offers, by the sides on which a group has words; the typology says which there are.
+
+Keys are the studio's own. The same key stands for the deletion and the insertion of a kind, because the side of the
+chosen words already tells which of the two is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from plainly.operations import typology
+
+ERROR = "err"
+SIDES = ("source", "output", "both")
+_KEYS: Mapping[str, str] = MappingProxyType(
+    {
+        "synonym": "s", "hyperonym": "h", "hyponym": "k", "s2p": "1", "p2s": "2", "verbf": "v", "POSchange": "c",
+        "pron": "r", "fromPron": "w", "move": "m", "inprop": "p", "inmod": "m", "inoth": "o", "incst": "c",
+        "delprop": "p", "delmod": "m", "deloth": "o", "delcst": "c", "a2p": "a", "p2a": "p", "split": "s",
+        "merge": "g", "toImp": "i", "fromImp": "f", "pos2neg": "n", "neg2pos": "q", "err": "x",
+    }
+)  # fmt: skip
+# The guide marks only the words of a negation: those that appear in the output, or those that are gone from the source.
+_MORE_SIDES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"pos2neg": ("output",), "neg2pos": ("source",), "err": ("source", "output")}
+)
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label as the page shows it."""
+
+    name: str
+    title: str
+    sides: tuple[str, ...]
+    key: str
+    hint: str
+
+
+@cache
+def labels() -> tuple[Label, ...]:
+    """All labels in the typology's order."""
+    return tuple(
+        Label(
+            one.label,
+            one.title,
+            (one.side, *_MORE_SIDES.get(one.label, ())),
+            _KEYS.get(one.label, ""),
+            one.definition,
+        )
+        for one in typology.operations()
+    )
+
+
+@cache
+def names() -> frozenset[str]:
+    """The labels' names in files."""
+    return frozenset(label.name for label in labels())
+
+
+@cache
+def allowed(source: bool, output: bool) -> frozenset[str]:
+    """The labels for a group with words in the source, in the output or in both."""
+    side = "both" if source and output else "source" if source else "output"
+    return frozenset(label.name for label in labels() if side in label.sides)
+
+
+def for_page() -> list[dict[str, object]]:
+    """The labels as the page's script gets them."""
+    return [
+        {"name": label.name, "title": label.title, "sides": list(label.sides), "key": label.key, "hint": label.hint}
+        for label in labels()
+    ]

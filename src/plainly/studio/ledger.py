@@ -1,0 +1,127 @@
+"""The answers that count, in memory: read once, then only what was added since, because rows are only ever added."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from plainly.studio import schema
+from plainly.studio.store import Store
+
+item, rater, entry, assignment = schema.item, schema.rater, schema.entry, schema.assignment
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What an item is, for whoever may know."""
+
+    id: int
+    kind: str
+    name: str
+    system: str
+    source: str
+    outputs: tuple[tuple[str, str], ...]
+    tokens: str
+    expected: dict[str, Any] | None
+
+    @property
+    def output(self) -> str:
+        return self.outputs[0][1]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A rater's latest answer to an item."""
+
+    entry: int
+    assignment: int
+    item: int
+    rater: str
+    revision: int
+    payload: dict[str, Any]
+    late: bool
+    overtime: bool
+    seconds: float | None
+    at: float
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        found: dict[str, float | None] = self.payload.get("values", {})
+        return found
+
+
+class Ledger:
+    """Items, raters and current answers. ``refresh`` reads the new rows and tells whether there were any."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.items: dict[int, Unit] = {}
+        self.raters: dict[int, str] = {}
+        self._answers: dict[int, Answer] = {}
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def refresh(self) -> bool:
+        """Catch up with the database."""
+        with self._lock:
+            return self.store.read(self._catch_up)
+
+    def _catch_up(self, connection: Connection) -> bool:
+        if connection.execute(select(func.count()).select_from(item)).scalar_one() != len(self.items):
+            self.items = {row.id: _unit(row) for row in connection.execute(select(item).order_by(item.c.place))}
+        # An id is given out before its row is committed: with several writers a smaller one may appear after a larger.
+        behind = 0 if self.store.sqlite else 1000
+        rows = connection.execute(select(entry).where(entry.c.id > self._last - behind).order_by(entry.c.id)).all()
+        fresh = [row for row in rows if row.id > self._last or row.assignment_id not in self._answers]
+        if any(row.rater_id not in self.raters for row in fresh):
+            self.raters = {row.id: row.pseudonym for row in connection.execute(select(rater.c.id, rater.c.pseudonym))}
+        for row in rows:
+            known = self._answers.get(row.assignment_id)
+            if known is None or row.revision > known.revision:
+                self._answers[row.assignment_id] = self._answer(row)
+            self._last = max(self._last, row.id)
+        return bool(fresh)
+
+    def _answer(self, row: Any) -> Answer:
+        return Answer(
+            entry=row.id,
+            assignment=row.assignment_id,
+            item=row.item_id,
+            rater=self.raters[row.rater_id],
+            revision=row.revision,
+            payload=json.loads(row.payload),
+            late=bool(row.late),
+            overtime=bool(row.overtime),
+            seconds=row.seconds,
+            at=row.created_at,
+        )
+
+    def answers(self, kind: str | None = "main") -> list[Answer]:
+        """The current answers to items of a kind (None: all), in the order in which they came."""
+        with self._lock:
+            found = [one for one in self._answers.values() if kind is None or self.items[one.item].kind == kind]
+        return sorted(found, key=lambda one: one.entry)
+
+    def adjudications(self) -> list[tuple[Unit, dict[str, Any], float]]:
+        """The owners' decisions on items, in the order in which they were made."""
+        rows = self.store.read(
+            lambda connection: connection.execute(select(schema.adjudication).order_by(schema.adjudication.c.id)).all()
+        )
+        return [(self.items[row.item_id], json.loads(row.payload), row.created_at) for row in rows]
+
+
+def _unit(row: Any) -> Unit:
+    return Unit(
+        id=row.id,
+        kind=row.kind,
+        name=row.name,
+        system=row.system,
+        source=row.source,
+        outputs=tuple((output["system"], output["text"]) for output in json.loads(row.outputs)),
+        tokens=row.tokens,
+        expected=json.loads(row.expected) if row.expected else None,
+    )

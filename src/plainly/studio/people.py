@@ -1,0 +1,193 @@
+"""People come by link. A link is a random token that only its holder has; the database knows its hash.
+
+Opening a link changes nothing, because chat programs and mail scanners open links too; pressing the button does. There
+are no passwords: a personal link leads its person back in until it is revoked, an owner's link works once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+
+from plainly.errors import BadInput
+from plainly.studio import schema
+from plainly.studio.project import Project
+from plainly.studio.refusal import Refusal
+from plainly.studio.store import note
+
+Kind = Literal["person", "crowd", "owner"]
+SESSION_SECONDS = 30 * 24 * 3600.0
+rater, invitation, session = schema.rater, schema.invitation, schema.session
+_WHO = (  # asked with every request, so it is put together once
+    select(rater, session.c.token_hash, session.c.expires_at)
+    .join(session, session.c.rater_id == rater.c.id)
+    .where(session.c.token_hash == bindparam("wanted"))
+)
+
+
+class Secret:
+    """The key for tokens that are computed, made at the first start and readable by its owner alone."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except FileExistsError:
+            if path.stat().st_mode & 0o077:
+                raise BadInput(f"{path} can be read by others. Close it: chmod 600 {path}") from None
+        else:
+            with os.fdopen(handle, "w") as file:
+                file.write(secrets.token_hex(32))
+        self._key = bytes.fromhex(path.read_text().strip())
+
+    def sign(self, purpose: str, text: str) -> str:
+        """A keyed hash that nobody without the secret can make."""
+        return hmac.new(self._key, f"{purpose}\x00{text}".encode(), hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True)
+class Person:
+    """Whoever sent a request."""
+
+    id: int
+    pseudonym: str
+    role: str
+    state: str
+    session: str
+
+
+def hashed(token: str) -> str:
+    """What the database keeps of a token; 256 random bits need no salt."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def invite(connection: Connection, kind: Kind, *, label: str = "", once: bool = False, by: str = "command line") -> str:
+    """Make a link's token. It is returned here and never again."""
+    token = secrets.token_urlsafe(32)
+    connection.execute(
+        insert(invitation).values(
+            token_hash=hashed(token), kind=kind, label=label, once=once, uses=0, created_at=time.time()
+        )
+    )
+    note(connection, by, "invite", {"kind": kind, "label": label})
+    return token
+
+
+def find_invitation(connection: Connection, token: str) -> Row[Any]:
+    """The invitation behind a token, or a refusal that does not tell a wrong token from a revoked one."""
+    statement = select(invitation).where(invitation.c.token_hash == hashed(token))
+    if connection.dialect.name == "postgresql":
+        statement = statement.with_for_update()
+    row = connection.execute(statement).first()
+    gone = row is None or row.revoked_at is not None or (row.expires_at is not None and row.expires_at < time.time())
+    if row is None or gone or (row.once and row.uses):
+        raise Refusal(404, "no-invitation", "This link is not valid (any more). Ask whoever sent it for a new one.")
+    return row
+
+
+def accept(connection: Connection, project: Project, secret: Secret, token: str, crowd: Mapping[str, str]) -> str:
+    """Take up an invitation: the token of a new session for its person, who is made at the first time."""
+    row = find_invitation(connection, token)
+    person = _known_person(connection, project, secret, row, crowd)
+    if person is None:
+        person = _new_person(connection, project, secret, row, crowd)
+    if person.state == "removed":
+        raise Refusal(403, "removed", "Your access was ended. Ask whoever invited you.")
+    values: dict[str, Any] = {"uses": row.uses + 1}
+    if row.kind != "crowd":
+        values["rater_id"] = person.id
+    connection.execute(update(invitation).where(invitation.c.id == row.id).values(**values))
+    note(connection, person.pseudonym, "join", {"invitation": row.id})
+    return open_session(connection, person.id, row.id)
+
+
+def open_session(
+    connection: Connection, rater_id: int, invitation_id: int | None, *, seconds: float | None = None
+) -> str:
+    """A new session; its token."""
+    token = secrets.token_urlsafe(32)
+    now = time.time()
+    connection.execute(delete(session).where(session.c.expires_at < now))
+    connection.execute(
+        insert(session).values(
+            token_hash=hashed(token),
+            rater_id=rater_id,
+            invitation_id=invitation_id,
+            created_at=now,
+            expires_at=now + (SESSION_SECONDS if seconds is None else seconds),
+        )
+    )
+    return token
+
+
+def who(connection: Connection, token: str | None) -> Person | None:
+    """The person of a session, unless it ran out or was ended."""
+    if not token:
+        return None
+    row = connection.execute(_WHO, {"wanted": hashed(token)}).first()
+    if row is None or row.expires_at < time.time() or row.state == "removed":
+        return None
+    return Person(row.id, row.pseudonym, row.role, row.state, row.token_hash)
+
+
+def revoke(connection: Connection, invitation_id: int, *, by: str) -> None:
+    """End a link and every session that came of it."""
+    connection.execute(
+        update(invitation)
+        .where(invitation.c.id == invitation_id, invitation.c.revoked_at.is_(None))
+        .values(revoked_at=time.time())
+    )
+    connection.execute(delete(session).where(session.c.invitation_id == invitation_id))
+    note(connection, by, "revoke", {"invitation": invitation_id})
+
+
+def completion_code(project: Project, secret: Secret, pseudonym: str) -> str:
+    """What a crowd platform wants to see from someone who is done."""
+    return project.crowd.completion_code or secret.sign("completion", pseudonym)[:10].upper()
+
+
+def new_pseudonym() -> str:
+    """An id that says nothing about its person, and nothing about the order in which people came."""
+    return "r-" + secrets.token_hex(5)
+
+
+def _person_key(project: Project, secret: Secret, crowd: Mapping[str, str]) -> str | None:
+    named = [f"{name}={crowd[name]}" for name in project.crowd.person if crowd.get(name)]
+    return secret.sign("person", named[0]) if named else None
+
+
+def _known_person(
+    connection: Connection, project: Project, secret: Secret, row: Row[Any], crowd: Mapping[str, str]
+) -> Row[Any] | None:
+    if row.kind != "crowd":
+        return connection.execute(select(rater).where(rater.c.id == row.rater_id)).first()
+    key = _person_key(project, secret, crowd)
+    return connection.execute(select(rater).where(rater.c.person == key)).first() if key else None
+
+
+def _new_person(
+    connection: Connection, project: Project, secret: Secret, row: Row[Any], crowd: Mapping[str, str]
+) -> Row[Any]:
+    now = time.time()
+    return connection.execute(
+        insert(rater)
+        .values(
+            pseudonym=new_pseudonym(),
+            role="owner" if row.kind == "owner" else "rater",
+            state="active",
+            crowd=json.dumps(dict(crowd)),
+            person=_person_key(project, secret, crowd) if row.kind == "crowd" else None,
+            consented_at=now if project.consent else None,
+            created_at=now,
+        )
+        .returning(rater)
+    ).one()

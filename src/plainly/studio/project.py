@@ -1,0 +1,254 @@
+"""A project as its TOML file says it: the task, the scales, who sees what, and when enough is enough.
+
+Every key that is not known is an error, because a misspelt ``overlapp`` that is ignored costs a week of ratings.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar, cast, get_args
+
+from plainly.errors import BadInput, UnknownName, did_you_mean
+from plainly.studio.defaults import recommended_overlap
+
+Task = Literal["rating", "operations", "ranking"]
+Level = Literal["nominal", "ordinal", "interval"]
+_PROTOCOLS = Path(__file__).parent / "protocols"
+_OPERATIONS_GUIDE = """
+You will see an original sentence and a rewritten version of it. Mark what was done: choose the words that belong
+together, in the original, in the version or in both, then choose what happened to them.
+
+Stay as close to single words as you can. A replacement goes before a move; a change of voice goes before a replacement
+only where the subject changes too. Changes that another change made necessary, and punctuation, are "consistency".
+
+If the version contradicts the original or has nothing to do with it, mark it as erroneous and nothing else."""
+_RANKING_GUIDE = "You will see an original sentence and some versions of it. Compare the versions with each other."
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One question with a numeric answer; ``level`` says how agreement on it is measured."""
+
+    name: str
+    question: str
+    minimum: float
+    maximum: float
+    low: str = ""
+    high: str = ""
+    step: float = 1
+    level: Level = "ordinal"
+
+    def __post_init__(self) -> None:
+        if not self.minimum < self.maximum or self.step <= 0:
+            raise BadInput(f"The scale {self.name!r} must have minimum < maximum and a step above 0.")
+        if self.level not in get_args(Level):
+            raise BadInput(f"The scale {self.name!r} has level {self.level!r}. Known: {', '.join(get_args(Level))}.")
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """Every value that can be given."""
+        count = round((self.maximum - self.minimum) / self.step) + 1
+        return tuple(self.minimum + at * self.step for at in range(count))
+
+
+@dataclass(frozen=True)
+class Data:
+    """Where items come from: files or a named set, and the systems whose outputs are judged."""
+
+    test_set: str = ""
+    source: str = ""
+    references: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
+    items: int = 0  # how many sources to draw; 0 is all
+    tokens: Literal["spaces", "words"] = "words"  # what operations are marked on
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Two outputs side by side, or the best and the worst of several."""
+
+    method: Literal["pairwise", "best-worst"] = "pairwise"
+    size: int = 4
+    ties: bool = True
+    question: str = "Which version is easier to read and understand?"
+
+    def __post_init__(self) -> None:
+        if self.method not in ("pairwise", "best-worst"):
+            raise BadInput(f"Unknown ranking method {self.method!r}. Known: pairwise, best-worst.")
+        if not 3 <= self.size <= 8:
+            raise BadInput(f"Best-worst ranking shows 3 to 8 outputs, not {self.size}.")
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Who gets what: how many people an item, how long it is theirs, how much one person does."""
+
+    overlap: int = field(default_factory=recommended_overlap)
+    lease_minutes: float = 30
+    ahead: int = 3
+    per_rater: int = 0  # 0: no limit
+
+    def __post_init__(self) -> None:
+        if self.overlap < 1 or self.lease_minutes <= 0 or not 1 <= self.ahead <= 10:
+            raise BadInput("assignment needs overlap >= 1, lease_minutes > 0 and ahead from 1 to 10.")
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When no more is handed out: after so many answers, or when every system's mean is known well enough."""
+
+    answers: int = 0
+    half_width: float = 0.0
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Items that teach, test and watch. Each file is JSONL with source, output, expected and feedback."""
+
+    training: str = ""
+    qualification: str = ""
+    pass_share: float = 0.7
+    checks: str = ""
+    check_every: int = 20
+    tolerance: float = 1.0
+    time_limit_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What a crowd platform passes in the link, and what it wants back."""
+
+    parameters: tuple[str, ...] = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "workerId", "assignmentId", "hitId")
+    person: tuple[str, ...] = ("PROLIFIC_PID", "workerId")
+    completion_url: str = ""
+    completion_code: str = ""  # empty: one made for each rater
+
+
+@dataclass(frozen=True)
+class Project:
+    """Everything that the TOML file says, with the protocol's and the papers' defaults filled in."""
+
+    name: str
+    task: Task = "rating"
+    protocol: str = "tradeoff-2018"
+    instructions: str = ""
+    consent: str = ""
+    language: str = "en"
+    direction: Literal["ltr", "rtl", "auto"] = "auto"
+    seed: int = 1
+    comments: bool = True
+    cannot_judge: bool = True
+    scales: tuple[Scale, ...] = ()
+    data: Data = field(default_factory=Data)
+    ranking: Ranking = field(default_factory=Ranking)
+    assignment: Assignment = field(default_factory=Assignment)
+    stop: Stop = field(default_factory=Stop)
+    quality: Quality = field(default_factory=Quality)
+    crowd: Crowd = field(default_factory=Crowd)
+
+    def to_json(self) -> str:
+        """The project for the database, which holds what was decided even when the file changes."""
+        return json.dumps(asdict(self), ensure_ascii=True)
+
+    def scale(self, name: str) -> Scale:
+        """The scale of that name."""
+        for scale in self.scales:
+            if scale.name == name:
+                return scale
+        raise UnknownName("scale", name, [scale.name for scale in self.scales], see="the project's file")
+
+
+_SECTIONS: Mapping[str, type[Any]] = MappingProxyType(
+    {
+        "data": Data,
+        "ranking": Ranking,
+        "assignment": Assignment,
+        "stop": Stop,
+        "quality": Quality,
+        "crowd": Crowd,
+    }
+)
+
+
+def protocols() -> tuple[str, ...]:
+    """The papers' protocols by name."""
+    return tuple(sorted(path.stem for path in _PROTOCOLS.glob("*.toml")))
+
+
+def read_project(path: Path) -> Project:
+    """The project in a TOML file, or an error that names the key."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"There is no {path}. Make one: plainly studio create {path} --help") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} is not TOML: {error}.") from None
+    return parse_project(content, where=str(path))
+
+
+def parse_project(content: Mapping[str, Any], *, where: str = "the project") -> Project:
+    """A project from the tables of a TOML file or from ``Project.to_json``."""
+    values = dict(content)
+    if isinstance(head := values.get("project"), Mapping):
+        values = {**head, **{key: value for key, value in values.items() if key != "project"}}
+    task = values.get("task", "rating")
+    if task not in get_args(Task):
+        raise BadInput(
+            f"{where}: unknown task {task!r}.{did_you_mean(str(task), get_args(Task))} Known: {get_args(Task)}"
+        )
+    scales = tuple(_build(Scale, row, f"{where}, scales") for row in values.pop("scales", ()))
+    sections = {name: _build(kind, values.pop(name, {}), f"{where}, [{name}]") for name, kind in _SECTIONS.items()}
+    project: Project = _build(Project, {**values, "scales": scales, **sections}, where)
+    return _with_protocol(project, values)
+
+
+def _with_protocol(project: Project, values: Mapping[str, Any]) -> Project:
+    from dataclasses import replace
+
+    if project.task == "operations":
+        return replace(project, scales=(), instructions=project.instructions or _OPERATIONS_GUIDE.strip())
+    if project.task == "ranking":
+        return replace(project, scales=(), instructions=project.instructions or _RANKING_GUIDE)
+    if project.scales and "protocol" not in values:
+        return replace(project, protocol="own", instructions=project.instructions or project.name)
+    if project.scales:
+        return project
+    if project.protocol not in protocols():
+        raise UnknownName("protocol", project.protocol, protocols(), see="docs/studio.md")
+    paper = tomllib.loads((_PROTOCOLS / f"{project.protocol}.toml").read_text(encoding="utf-8"))
+    scales = tuple(_build(Scale, row, project.protocol) for row in paper["scales"])
+    return replace(project, scales=scales, instructions=project.instructions or paper["instructions"].strip())
+
+
+def _build(kind: type[T], values: Mapping[str, Any], where: str) -> T:
+    known = {entry.name: entry for entry in fields(cast("Any", kind))}
+    for key in values:
+        if key not in known:
+            raise BadInput(f"{where}: unknown key {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
+    for name, entry in known.items():
+        if name not in values and entry.default is MISSING and entry.default_factory is MISSING:
+            raise BadInput(f"{where}: {name!r} is missing.")
+    plain = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    for key, value in plain.items():
+        _check_type(known[key].type, value, f"{where}: {key}")
+    return kind(**plain)
+
+
+def _check_type(declared: Any, value: object, where: str) -> None:
+    text = str(declared)
+    expected: tuple[type, ...] | None = {
+        "str": (str,),
+        "int": (int,),
+        "float": (int, float),
+        "bool": (bool,),
+        "tuple[str, ...]": (tuple,),
+    }.get(text)
+    if expected is not None and (not isinstance(value, expected) or (isinstance(value, bool) and text != "bool")):
+        raise BadInput(f"{where} must be {text}, not {value!r}.")

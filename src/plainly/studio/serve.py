@@ -1,0 +1,96 @@
+"""Serving: one process, loopback unless told otherwise, ready in under two seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+
+from plainly.errors import BadInput
+from plainly.studio import owner
+from plainly.studio.app import build
+from plainly.studio.context import Studio
+from plainly.studio.guard import Address
+from plainly.studio.people import Secret
+from plainly.studio.store import Store
+
+
+def secret_path(project_file: Path) -> Path:
+    """Where a project's secret lies: beside its file."""
+    return project_file.with_suffix(".secret")
+
+
+def open_studio(database: str, secret: Path, *, public_url: str = "", hosts: tuple[str, ...] = ()) -> Studio:
+    """A studio over an existing database."""
+    address = Address(public_url.rstrip("/"), Address().hosts | frozenset(hosts))
+    studio = Studio(Store(database), Secret(secret), address)
+    _ = studio.project  # A database without a project is an error now and not at the first request.
+    return studio
+
+
+def serve(
+    studio: Studio,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    expose: bool = False,
+    ready: Callable[[str], None] = lambda url: None,
+) -> None:
+    """Run until interrupted. ``expose`` is needed for an address that others can reach."""
+    if not _loopback(host) and not expose:
+        raise BadInput(
+            f"{host} can be reached from other machines. If that is meant, add --expose, and put a proxy with HTTPS in "
+            "front (--public-url https://…)."
+        )
+    application = build(studio)
+    application.router.lifespan_context = _lifespan(studio, lambda: ready(f"http://{_shown(host)}:{port}"))
+    config = uvicorn.Config(
+        application,
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=True,
+        forwarded_allow_ips="127.0.0.1,::1",
+        timeout_graceful_shutdown=10,
+        limit_concurrency=1000,
+    )
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    uvicorn.Server(config).run()
+
+
+def _lifespan(
+    studio: Studio, ready: Callable[[], None]
+) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
+    @contextlib.asynccontextmanager
+    async def lifespan(application: Starlette) -> AsyncIterator[None]:
+        watcher = asyncio.create_task(owner.watch(studio)) if studio.project.stop.half_width else None
+        asyncio.get_running_loop().call_soon(ready)
+        try:
+            yield
+        finally:
+            if watcher is not None:
+                watcher.cancel()
+            studio.store.close()
+
+    return lifespan
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,117 @@
+// Shortcuts: shown beside what they do, changed in a dialog, kept in this browser. One-letter keys can be turned off, as
+// people who dictate need it.
+
+const STORE = "studio.keys";
+
+export class Keys extends EventTarget {
+  constructor(actions) {
+    super();
+    this.actions = actions; // [{id, title, key}]
+    this.chosen = JSON.parse(localStorage.getItem(STORE) || "{}");
+  }
+
+  get off() {
+    return Boolean(this.chosen["*off"]);
+  }
+
+  key(id) {
+    const action = this.actions.find((one) => one.id === id);
+    return this.chosen[id] ?? action?.key ?? "";
+  }
+
+  action(event, scope) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return null;
+    if (this.off && event.key.length === 1) return null;
+    const wanted = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    // The same key may stand for two actions that are never possible at the same time: those of different scopes.
+    const fits = (one) => this.key(one.id) === wanted;
+    return (this.actions.find((one) => fits(one) && (!one.scope || one.scope.includes(scope))) ?? this.actions.find(fits))?.id ?? null;
+  }
+
+  set(id, key) {
+    const mine = this.actions.find((one) => one.id === id);
+    const meets = (one) => !one.scope || !mine.scope || one.scope.some((side) => mine.scope.includes(side));
+    for (const one of this.actions) if (one.id !== id && this.key(one.id) === key && meets(one)) this.chosen[one.id] = "";
+    this.chosen[id] = key;
+    this.save();
+  }
+
+  save() {
+    localStorage.setItem(STORE, JSON.stringify(this.chosen));
+    this.dispatchEvent(new Event("change"));
+  }
+
+  dialog(dialog, list, opener) {
+    const draw = () => {
+      list.replaceChildren(this.switch(draw), ...this.actions.map((action) => this.row(action)));
+    };
+    opener.addEventListener("click", () => {
+      draw();
+      dialog.showModal();
+    });
+    dialog.querySelector("#keys-close").addEventListener("click", () => dialog.close());
+    dialog.querySelector("#keys-reset").addEventListener("click", () => {
+      this.chosen = {};
+      this.save();
+      draw();
+    });
+  }
+
+  switch(draw) {
+    const label = document.createElement("label");
+    label.className = "check";
+    const box = document.createElement("input");
+    box.type = "checkbox";
+    box.checked = this.off;
+    box.addEventListener("change", () => {
+      this.chosen["*off"] = box.checked;
+      this.save();
+      draw();
+    });
+    label.append(box, " Turn single-character keys off");
+    return label;
+  }
+
+  row(action) {
+    const row = document.createElement("p");
+    row.className = "row";
+    const button = document.createElement("button");
+    button.type = "button";
+    const name = () => keyName(this.key(action.id)) || "none";
+    const label = () => button.setAttribute("aria-label", `${action.title}: ${name()}. Change`);
+    button.textContent = name();
+    label();
+    button.addEventListener("click", () => {
+      button.textContent = "press a key …";
+      const take = (event) => {
+        if (["Shift", "Control", "Alt", "Meta", "Tab"].includes(event.key)) return;
+        event.preventDefault();
+        event.stopPropagation();
+        button.removeEventListener("keydown", take);
+        if (event.key !== "Escape") this.set(action.id, event.key.length === 1 ? event.key.toLowerCase() : event.key);
+        button.textContent = name();
+        label();
+      };
+      button.addEventListener("keydown", take);
+      button.addEventListener("blur", () => {
+        button.removeEventListener("keydown", take);
+        button.textContent = name();
+      }, { once: true });
+    });
+    const title = document.createElement("span");
+    title.textContent = action.title;
+    row.append(button, title);
+    return row;
+  }
+}
+
+export function keyName(key) {
+  return { " ": "Space", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" }[key] ?? key;
+}
+
+export function hint(key) {
+  const shown = document.createElement("kbd");
+  shown.textContent = keyName(key);
+  shown.setAttribute("aria-hidden", "true");
+  return shown;
+}

@@ -1,0 +1,77 @@
+// The dashboard: asks for the figures every few seconds and shows them. It computes nothing.
+import { el } from "./page.js";
+
+const place = document.getElementById("live");
+const base = place.dataset.base;
+
+const number = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits).replace("-", "−"));
+
+function tile(name, value) {
+  return el("div", {}, el("dt", {}, name), el("dd", {}, value));
+}
+
+function table(caption, heads, rows) {
+  const cell = (kind, content, at) => el(kind, { class: heads[at].number ? "number" : null, scope: kind === "th" ? "col" : null }, content);
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    el("table", {}, el("caption", {}, caption),
+      el("thead", {}, el("tr", {}, ...heads.map((head, at) => cell("th", head.title, at)))),
+      el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((content, at) => cell("td", content, at)))))));
+}
+
+function growth(points) {
+  const known = points.filter((point) => point.alpha !== null);
+  if (known.length < 2) return "";
+  const space = "http://www.w3.org/2000/svg";
+  const picture = document.createElementNS(space, "svg");
+  const line = document.createElementNS(space, "polyline");
+  const last = known.at(-1).ratings;
+  picture.setAttribute("viewBox", "0 0 100 20");
+  picture.setAttribute("preserveAspectRatio", "none");
+  picture.setAttribute("class", "growth");
+  picture.setAttribute("role", "img");
+  picture.setAttribute("aria-label", known.map((point) => `${point.ratings}: ${number(point.alpha)}`).join(", "));
+  line.setAttribute("points", known.map((point) => `${(point.ratings / last) * 100},${20 - Math.max(0, point.alpha) * 20}`).join(" "));
+  picture.append(line);
+  return picture;
+}
+
+function draw(data) {
+  const bar = el("progress", { max: Math.max(1, data.wanted), "aria-label": "Answers of those wanted" });
+  bar.value = data.answers;
+  const hours = data.hours_left === null ? "–" : data.hours_left < 1 ? `${Math.ceil(data.hours_left * 60)} min` : `${number(data.hours_left, 1)} h`;
+  place.replaceChildren(
+    bar,
+    el("dl", { class: "tiles" },
+      tile("Answers", `${data.answers} / ${data.wanted}`), tile("Ratings", String(data.ratings)), tile("An hour", number(data.pace_per_hour, 0)),
+      tile("Left at this pace", hours), tile("Seconds an item", number(data.median_seconds, 1)),
+      tile("Cannot judge", String(data.cannot_judge)), tile("Late", String(data.late))),
+    el("h2", {}, "Agreement"),
+    table("Krippendorff’s alpha; 1 is perfect, 0 is chance", [{ title: "Of" }, { title: "Alpha", number: true }, { title: "As it grew" }, { title: "Ratings", number: true }, { title: "Compared", number: true }],
+      data.agreement.map((one) => [one.name, number(one.alpha, 3), growth(one.growth), String(one.ratings), String(one.compared)])),
+    el("h2", {}, "Raters"),
+    table("Distance: from the others on the same items, in standard deviations", [{ title: "Rater" }, { title: "Answers", number: true }, { title: "Seconds", number: true }, { title: "Distance", number: true }, { title: "Checks", number: true }, { title: "Look closer" }],
+      data.raters.map((one) => [one.rater, String(one.answers), number(one.seconds, 1), number(one.distance), one.checks, el("span", { class: "flag" }, one.reasons.length ? `⚠ ${one.reasons.join("; ")}` : "")])),
+    ...(data.precision.length ? [el("h2", {}, "Precision"),
+      table("Half-width of the 95 % interval of each mean: now, predicted in an hour, predicted at the end", [{ title: "Question" }, { title: "System" }, { title: "Mean", number: true }, { title: "Items", number: true }, { title: "Now ±", number: true }, { title: "In an hour ±", number: true }, { title: "At the end ±", number: true }],
+        data.precision.map((one) => [one.dimension, one.system, number(one.mean), String(one.items), number(one.now), number(one.in_an_hour), number(one.at_the_end)]))] : []),
+  );
+  place.dataset.ready = "yes";
+}
+
+async function refresh() {
+  try {
+    const answer = await fetch(`${base}/api/live`, { credentials: "same-origin" });
+    if (answer.ok) {
+      const data = await answer.json();
+      if (!place.contains(document.activeElement)) draw(data);
+    } else if (answer.status === 401) {
+      place.replaceChildren(el("p", { class: "notice" }, "Your session has ended. Use a new owner link."));
+      return;
+    }
+  } catch {
+    // The next round tries again.
+  }
+  setTimeout(refresh, 4000);
+}
+
+refresh();

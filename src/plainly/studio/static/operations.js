@@ -1,0 +1,279 @@
+// Operations: choose words in one sentence or both, then say what happened to them. Words are chosen by click, by drag, by
+// touch, by Shift and a second click, or with the arrow keys; one more key or click is the label.
+import { el } from "./page.js";
+import { hint, keyName } from "./keys.js";
+
+export const actions = (about) => [
+  ...about.labels.map((label) => ({ id: `label.${label.name}`, title: label.title, key: label.key, scope: label.sides })),
+  { id: "left", title: "One word back", key: "ArrowLeft" },
+  { id: "right", title: "One word on", key: "ArrowRight" },
+  { id: "up", title: "To the original", key: "ArrowUp" },
+  { id: "down", title: "To the version", key: "ArrowDown" },
+  { id: "first", title: "First word", key: "Home" },
+  { id: "last", title: "Last word", key: "End" },
+  { id: "toggle", title: "Choose the word (with Shift and an arrow: several)", key: " " },
+  { id: "clear", title: "Choose nothing", key: "Escape" },
+  { id: "edit", title: "Take the last group up again", key: "e" },
+  { id: "remove", title: "Remove the group taken up, or the last one", key: "Delete" },
+  { id: "undo", title: "Undo", key: "z" },
+  { id: "redo", title: "Redo", key: "y" },
+];
+
+const SIDES = ["source", "output"];
+const copy = (groups) => groups.map((group) => ({ source: [...group.source], output: [...group.output], labels: [...group.labels] }));
+
+export function mount(root, item, context) {
+  const { about, keys, changed } = context;
+  const titles = Object.fromEntries(about.labels.map((label) => [label.name, label.title]));
+  const spans = { source: item.source_spans, output: item.output_spans };
+  const chosen = { source: new Set(), output: new Set() };
+  let groups = copy((item.draft ?? item.answer)?.groups ?? []);
+  let before = [];
+  let after = [];
+  let taken = -1; // the group that is being changed
+  let cursor = { side: "source", at: 0 };
+  let anchor = null;
+  let drag = null;
+  const tokens = {};
+  const words = el("p", { class: "hidden", role: "status" });
+
+  function line(side, title) {
+    tokens[side] = spans[side].map(([, text], at) => {
+      const button = el("button", { type: "button", class: "token", tabindex: "-1", "data-token": at, "data-side": side, "aria-pressed": "false" }, text);
+      button.addEventListener("focus", () => (cursor = { side, at }));
+      return button;
+    });
+    const content = tokens[side].flatMap((button, at) => [spans[side][at][0], button]);
+    return el("section", { class: "text" }, el("h2", { id: `title-${side}` }, title),
+      el("p", { class: "tokens", dir: about.direction, role: "group", "aria-labelledby": `title-${side}` }, ...content));
+  }
+
+  function side() {
+    const [source, output] = SIDES.map((one) => chosen[one].size > 0);
+    return source && output ? "both" : source ? "source" : output ? "output" : null;
+  }
+
+  const palette = el("div", { class: "palette", role: "group", "aria-label": "What happened to the chosen words" });
+  const list = el("ul", { class: "groups" });
+  const message = el("p", { class: "small", role: "status" });
+  const undoButton = el("button", { type: "button", class: "quiet", onclick: () => undo() }, "Undo ", hint(keys.key("undo")));
+  const redoButton = el("button", { type: "button", class: "quiet", onclick: () => redo() }, "Redo ", hint(keys.key("redo")));
+
+  function draw() {
+    const numbers = { source: new Map(), output: new Map() };
+    groups.forEach((group, number) => SIDES.forEach((one) => group[one].forEach((at) => {
+      numbers[one].set(at, [...(numbers[one].get(at) ?? []), number]);
+    })));
+    for (const one of SIDES) {
+      tokens[one].forEach((button, at) => {
+        const marks = numbers[one].get(at) ?? [];
+        const on = chosen[one].has(at);
+        button.classList.toggle("selected", on);
+        button.classList.toggle("marked", marks.length > 0);
+        button.classList.toggle("hot", marks.includes(taken));
+        button.setAttribute("aria-pressed", String(on));
+        button.tabIndex = cursor.side === one && cursor.at === at ? 0 : -1;
+        const text = spans[one][at][1];
+        const shown = marks.map((number) => number + 1).join(",");
+        const state = marks.map((number) => `${number}:${groups[number].labels}`).join();
+        if ((button.dataset.marks ?? "") !== state) {
+          button.dataset.marks = state;
+          const said = marks.map((number) => groups[number].labels.map((label) => titles[label]).join(" and ")).join("; ");
+          button.replaceChildren(text, ...(shown ? [el("sup", { "aria-hidden": "true" }, shown), el("span", { class: "hidden" }, `, ${said}`)] : []));
+        }
+      });
+    }
+    const now = side();
+    const offered = about.labels.filter((label) => (now ? label.sides.includes(now) : true));
+    palette.replaceChildren(...offered.map((label) => {
+      const on = taken >= 0 && groups[taken]?.labels.includes(label.name);
+      const idle = !now && label.name !== "err";
+      return el("button", { type: "button", title: label.hint, "data-label": label.name, "aria-pressed": taken >= 0 ? String(on) : null, "aria-disabled": idle ? "true" : null, onclick: () => mark(label.name) },
+        `${label.title} `, keys.key(`label.${label.name}`) ? hint(keys.key(`label.${label.name}`)) : "");
+    }));
+    list.replaceChildren(...groups.map((group, number) => {
+      const quote = (one) => group[one].length ? [...group[one]].sort((a, b) => a - b).map((at) => spans[one][at][1]).join(" ") : "∅";
+      return el("li", {}, el("strong", {}, `${number + 1}`), ...group.labels.map((label) => el("span", { class: "label" }, titles[label] ?? label)),
+        el("span", { class: "words", dir: "auto" }, `${quote("source")} → ${quote("output")}`),
+        el("button", { type: "button", class: "quiet", "aria-label": `Change group ${number + 1}`, onclick: () => take(number) }, "Change"),
+        el("button", { type: "button", class: "quiet", "aria-label": `Remove group ${number + 1}`, onclick: () => remove(number) }, "Remove"));
+    }));
+    undoButton.disabled = !before.length;
+    redoButton.disabled = !after.length;
+  }
+
+  function say(text) {
+    message.textContent = text;
+  }
+
+  function change(work) {
+    before.push(copy(groups));
+    after = [];
+    work();
+    chosen.source.clear();
+    chosen.output.clear();
+    anchor = null;
+    draw();
+    if (document.activeElement === document.body) tokens[cursor.side][cursor.at]?.focus({ preventScroll: true });
+    changed();
+  }
+
+  function mark(label) {
+    if (label === "err") return markError();
+    const now = side();
+    if (!now) return say("Choose words first.");
+    if (!about.labels.find((one) => one.name === label).sides.includes(now)) return say(`${titles[label]} does not go with words on these sides.`);
+    if (groups.some((group) => group.labels.includes("err"))) return say("The version is marked as erroneous; remove that first.");
+    const sets = Object.fromEntries(SIDES.map((one) => [one, [...chosen[one]].sort((a, b) => a - b)]));
+    const number = taken;
+    change(() => {
+      if (number >= 0) {
+        const has = groups[number].labels;
+        const labels = has.includes(label) ? has.filter((one) => one !== label) : [...has, label];
+        groups[number] = { ...sets, labels: labels.length ? labels : [label] };
+      } else groups.push({ ...sets, labels: [label] });
+      taken = -1;
+    });
+    say(`${titles[label]}: group ${number >= 0 ? number + 1 : groups.length}.`);
+  }
+
+  function markError() {
+    const sets = Object.fromEntries(SIDES.map((one) => [one, chosen[one].size ? [...chosen[one]].sort((a, b) => a - b) : spans[one].length ? [0] : []]));
+    const others = groups.length;
+    change(() => {
+      groups = [{ ...sets, labels: ["err"] }];
+      taken = -1;
+    });
+    say(others ? "Marked as erroneous; the other marks were taken away. Undo brings them back." : "Marked as erroneous.");
+  }
+
+  function take(number) {
+    taken = number;
+    for (const one of SIDES) {
+      chosen[one].clear();
+      groups[number][one].forEach((at) => chosen[one].add(at));
+    }
+    draw();
+    say(`Group ${number + 1}: change its words, or add and take away labels.`);
+  }
+
+  function remove(number) {
+    if (number < 0 || number >= groups.length) return;
+    change(() => {
+      groups.splice(number, 1);
+      taken = -1;
+    });
+    say(`Group ${number + 1} is removed.`);
+  }
+
+  function step(from, to, text) {
+    if (!from.length) return;
+    to.push(copy(groups));
+    groups = from.pop();
+    taken = -1;
+    draw();
+    changed();
+    say(text);
+  }
+
+  const undo = () => step(before, after, "Undone.");
+  const redo = () => step(after, before, "Done again.");
+
+  function range(one, from, to) {
+    for (let at = Math.min(from, to); at <= Math.max(from, to); at += 1) chosen[one].add(at);
+  }
+
+  function place(one, at) {
+    cursor = { side: one, at: Math.max(0, Math.min(spans[one].length - 1, at)) };
+    draw();
+    tokens[one][cursor.at]?.focus();
+  }
+
+  function tokenAt(event) {
+    const found = document.elementFromPoint(event.clientX, event.clientY)?.closest?.("[data-token]");
+    return found && { side: found.dataset.side, at: Number(found.dataset.token) };
+  }
+
+  function down(event) {
+    const found = event.target.closest("[data-token]");
+    if (!found || event.button > 0) return;
+    const at = Number(found.dataset.token);
+    const one = found.dataset.side;
+    // Fewer labels must not make the page shorter, or the words would move under the pointer.
+    palette.style.minHeight = `${palette.offsetHeight}px`;
+    drag = { side: one, from: at, shift: event.shiftKey, was: new Set(chosen[one]), moved: false, pointer: event.pointerId };
+    if (event.target.hasPointerCapture?.(event.pointerId)) event.target.releasePointerCapture(event.pointerId);
+  }
+
+  function move(event) {
+    if (!drag) return;
+    const found = tokenAt(event);
+    if (!found || found.side !== drag.side || (!drag.moved && found.at === drag.from)) return;
+    drag.moved = true;
+    chosen[drag.side] = new Set(drag.was);
+    range(drag.side, drag.from, found.at);
+    draw();
+  }
+
+  function up() {
+    if (!drag) return;
+    const { side: one, from, shift, moved } = drag;
+    drag = null;
+    if (!moved) {
+      if (shift && anchor?.side === one) range(one, anchor.at, from);
+      else if (chosen[one].has(from)) chosen[one].delete(from);
+      else chosen[one].add(from);
+      anchor = { side: one, at: from };
+    }
+    cursor = { side: one, at: from };
+    palette.style.minHeight = "";
+    draw();
+  }
+
+  root.append(
+    el("div", { class: "pair" }, line("source", "Original"), line("output", "Version")), palette,
+    el("div", { class: "row" }, undoButton, redoButton,
+      el("button", { type: "button", class: "quiet", onclick: () => (chosen.source.clear(), chosen.output.clear(), (taken = -1), draw()) }, "Choose nothing ", hint(keyName(keys.key("clear"))))),
+    message, list, words);
+  root.addEventListener("pointerdown", down);
+  root.addEventListener("pointermove", move);
+  root.addEventListener("pointerup", up);
+  root.addEventListener("pointercancel", () => (drag = null));
+  // Space and Enter on a word arrive as clicks without a pointer; those from a pointer were dealt with above.
+  draw();
+
+  return {
+    payload: () => ({ groups: copy(groups) }),
+    scope: () => side() ?? "none",
+    problem() {
+      if (side() === null || taken >= 0) return null;
+      return { message: "Some words are chosen but have no label. Give them one, or choose nothing.", focus: () => palette.querySelector("button")?.focus() };
+    },
+    act(action, event) {
+      if (action.startsWith("label.")) return mark(action.slice(6)), true;
+      const moves = { left: -1, right: 1 };
+      if (action in moves) {
+        const rtl = getComputedStyle(tokens[cursor.side][cursor.at] ?? root).direction === "rtl";
+        const from = cursor.at;
+        const to = Math.max(0, Math.min(spans[cursor.side].length - 1, from + (rtl ? -moves[action] : moves[action])));
+        if (event.shiftKey) range(cursor.side, from, to);
+        return place(cursor.side, to), true;
+      }
+      if (action === "up" || action === "down") return place(action === "up" ? "source" : "output", cursor.at), true;
+      if (action === "first") return place(cursor.side, 0), true;
+      if (action === "last") return place(cursor.side, spans[cursor.side].length - 1), true;
+      if (action === "toggle") {
+        if (chosen[cursor.side].has(cursor.at)) chosen[cursor.side].delete(cursor.at);
+        else chosen[cursor.side].add(cursor.at);
+        anchor = { ...cursor };
+        return place(cursor.side, cursor.at), true;
+      }
+      if (action === "clear") return chosen.source.clear(), chosen.output.clear(), (taken = -1), draw(), true;
+      if (action === "edit") return groups.length && take(groups.length - 1), true;
+      if (action === "remove") return remove(taken >= 0 ? taken : groups.length - 1), true;
+      if (action === "undo") return undo(), true;
+      if (action === "redo") return redo(), true;
+      return false;
+    },
+  };
+}

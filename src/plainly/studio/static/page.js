@@ -1,0 +1,28 @@
+// Small things that every task needs to build its part of the page.
+
+export function el(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (key === "class") made.className = value;
+    else if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+export function passage(title, text, direction) {
+  return el("section", { class: "text" }, el("h2", {}, title), el("p", { dir: direction, class: "sentence" }, text));
+}
+
+export function commentField(value) {
+  const field = el("textarea", { id: "comment", rows: 2, maxlength: 4000 });
+  field.value = value || "";
+  return { field, box: el("div", { class: "comment" }, el("label", { for: "comment" }, "Comment (optional)"), field) };
+}
+
+export function minutes(seconds) {
+  const whole = Math.max(0, Math.round(seconds));
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+}

@@ -1,0 +1,73 @@
+// Ranking: the better of two, or the best and the worst of several; ties where the project allows them. The order of the
+// versions is this person's own, and what wrote them is not known here.
+import { el, passage } from "./page.js";
+import { hint } from "./keys.js";
+
+const LETTERS = "ABCDEFGH";
+
+export const actions = (about) => {
+  const pairwise = about.ranking.method === "pairwise";
+  const count = pairwise ? 2 : 8;
+  const places = Array.from({ length: count }, (_, at) => ({
+    id: `best.${at}`, title: pairwise ? `Version ${LETTERS[at]} is better` : `Version ${LETTERS[at]} is best, then worst`, key: String(at + 1),
+  }));
+  return [...places, ...(about.ranking.ties ? [{ id: "tie", title: "No difference", key: "0" }] : [])];
+};
+
+export function mount(root, item, context) {
+  const { about, keys, changed } = context;
+  const { method, ties, question } = about.ranking;
+  const wanted = method === "pairwise" ? ["best"] : ["best", "worst"];
+  let choice = { ...((item.draft ?? item.answer)?.choice ?? {}) };
+  const buttons = [];
+
+  function set(name, at) {
+    if (choice.tie) choice = {};
+    choice = { ...choice, [name]: at };
+    for (const other of wanted) if (other !== name && choice[other] === at) delete choice[other];
+    draw();
+    changed();
+  }
+
+  function draw() {
+    for (const { button, name, at } of buttons) button.setAttribute("aria-pressed", String(choice[name] === at));
+    tie?.setAttribute("aria-pressed", String(Boolean(choice.tie)));
+  }
+
+  const cards = item.outputs.map((text, at) => {
+    const row = wanted.map((name) => {
+      const words = method === "pairwise" ? "Better" : name === "best" ? "Best" : "Worst";
+      const button = el("button", { type: "button", "data-choice": `${name}.${at}`, onclick: () => set(name, at) }, el("span", { class: "hidden" }, `Version ${LETTERS[at]}: `), words, " ",
+        name === "best" ? hint(keys.key(`best.${at}`)) : "");
+      buttons.push({ button, name, at });
+      return button;
+    });
+    return el("section", { class: "card candidate", "aria-labelledby": `version-${at}` },
+      el("h2", { id: `version-${at}` }, `Version ${LETTERS[at]}`), el("p", { class: "sentence", dir: about.direction }, text), el("p", { class: "row" }, ...row));
+  });
+  const tie = ties ? el("button", { type: "button", id: "tie", onclick: () => ((choice = choice.tie ? {} : { tie: true }), draw(), changed()) }, "No difference ", hint(keys.key("tie"))) : null;
+  root.append(passage("Original", item.source, about.direction), el("p", {}, el("strong", {}, question)),
+    el("div", { class: "candidates" }, ...cards), el("p", {}, tie));
+  draw();
+  const missing = () => (choice.tie ? null : wanted.find((name) => choice[name] === undefined));
+
+  return {
+    payload: () => ({ choice: { ...choice } }),
+    problem() {
+      const name = missing();
+      if (!name) return null;
+      return { message: `Choose the ${method === "pairwise" ? "better" : name} version first.`, focus: () => buttons.find((one) => one.name === name).button.focus() };
+    },
+    act(action) {
+      // Enter on a version's button would press that button; after a choice by key it shall save.
+      if (buttons.some((one) => one.button === document.activeElement)) document.getElementById("submit").focus();
+      if (action === "tie") return (choice = { tie: true }), draw(), changed(), true;
+      if (!action.startsWith("best.")) return false;
+      const at = Number(action.slice(5));
+      if (at >= item.outputs.length) return false;
+      if (method === "pairwise" || choice.best === undefined || choice.tie) set("best", at);
+      else if (choice.best !== at) set("worst", at);
+      return true;
+    },
+  };
+}

@@ -1,0 +1,143 @@
+// Rating: a row of buttons for each short scale, a slider for each long one. A digit answers the current scale and goes on
+// to the next, so that four scales and Enter are five keys.
+import { el, passage } from "./page.js";
+import { hint } from "./keys.js";
+
+export const actions = (about) => {
+  const most = Math.max(...about.scales.map((scale) => scale.points.length || 10));
+  const digits = Array.from({ length: Math.min(most, 10) }, (_, at) => ({
+    id: `value.${at}`,
+    title: `Answer ${at + 1} of the current question`,
+    key: String((at + 1) % 10),
+  }));
+  const rest = [
+    { id: "next", title: "Next question", key: "n" },
+    { id: "previous", title: "Previous question", key: "p" },
+  ];
+  if (about.cannotJudge) rest.push({ id: "skip-scale", title: "Cannot answer this question", key: "u" });
+  return [...digits, ...rest];
+};
+
+export function mount(root, item, context) {
+  const { about, keys, changed } = context;
+  const values = {};
+  const parts = about.scales.map((scale, at) => (scale.points.length ? choices(scale, at) : slider(scale, at)));
+  let current = 0;
+
+  function set(at, value) {
+    values[about.scales[at].name] = value;
+    parts[at].show(value);
+    changed();
+  }
+
+  function go(at) {
+    current = Math.max(0, Math.min(about.scales.length - 1, at));
+    parts.forEach((part, index) => part.box.classList.toggle("current", index === current));
+  }
+
+  function legend(scale) {
+    return el("legend", {}, scale.question);
+  }
+
+  function unsure(at) {
+    if (!about.cannotJudge) return null;
+    const button = el("button", { type: "button", class: "quiet unsure", "aria-pressed": "false" }, "Cannot answer");
+    button.addEventListener("click", () => {
+      go(at);
+      set(at, values[about.scales[at].name] === null ? undefined : null);
+    });
+    return button;
+  }
+
+  function choices(scale, at) {
+    const inputs = scale.points.map((point, place) => {
+      const input = el("input", { type: "radio", name: `scale-${at}`, value: point });
+      input.addEventListener("change", () => set(at, point));
+      input.addEventListener("focus", () => go(at));
+      const sign = point > 0 && scale.minimum < 0 ? `+${point}` : String(point).replace("-", "−");
+      const key = keys.key(`value.${place}`);
+      const last = scale.points.length - 1;
+      const words = place === 0 ? scale.low : place === last ? scale.high : "";
+      const name = el("span", { class: "point" }, sign, words ? el("span", { class: "hidden" }, ` ${words}`) : null);
+      return { input, label: el("label", {}, input, name, key && key !== String(point) ? hint(key) : null) };
+    });
+    const button = unsure(at);
+    const ends = el("p", { class: "ends", "aria-hidden": "true" }, el("span", {}, scale.low), el("span", {}, scale.high));
+    const row = el("div", { class: "points" }, ...inputs.map((one) => one.label));
+    const box = el("fieldset", {}, legend(scale), row, ends, button);
+    return {
+      box,
+      focus: () => (inputs.find((one) => one.input.checked) ?? inputs[0]).input.focus(),
+      pick: (place) => place < scale.points.length && (set(at, scale.points[place]), true),
+      show(value) {
+        inputs.forEach((one, place) => (one.input.checked = value === scale.points[place]));
+        button?.setAttribute("aria-pressed", String(value === null));
+      },
+    };
+  }
+
+  function slider(scale, at) {
+    const id = `scale-${at}`;
+    const range = el("input", {
+      type: "range", id, min: scale.minimum, max: scale.maximum, step: scale.step, "aria-label": scale.question,
+    });
+    const shown = el("output", { for: id }, "–");
+    range.setAttribute("aria-valuetext", "no answer yet");
+    range.addEventListener("input", () => set(at, Number(range.value)));
+    range.addEventListener("focus", () => go(at));
+    range.addEventListener("pointerup", () => set(at, Number(range.value)));
+    const button = unsure(at);
+    const ends = el("p", { class: "ends", "aria-hidden": "true" }, el("span", {}, scale.low), el("span", {}, scale.high));
+    const box = el("fieldset", {}, legend(scale), el("div", { class: "slide" }, range, shown), ends, button);
+    const span = scale.maximum - scale.minimum;
+    return {
+      box,
+      focus: () => range.focus(),
+      pick: (place) => (set(at, scale.minimum + Math.round(((place + 1) * span) / 10 / scale.step) * scale.step), true),
+      show(value) {
+        if (typeof value === "number") range.value = value;
+        range.setAttribute("aria-valuetext", typeof value === "number" ? String(value) : "no answer yet");
+        shown.textContent = typeof value === "number" ? value : "–";
+        button?.setAttribute("aria-pressed", String(value === null));
+      },
+    };
+  }
+
+  root.append(
+    el("div", { class: "pair" }, passage("Original", item.source, about.direction),
+      passage("Version", item.outputs[0], about.direction)),
+    el("div", { class: "scales" }, ...parts.map((part) => part.box)),
+  );
+  const given = (item.answer ?? item.draft)?.values ?? {};
+  about.scales.forEach((scale, at) => scale.name in given && ((values[scale.name] = given[scale.name]), parts[at].show(given[scale.name])));
+  const missing = () => about.scales.findIndex((scale) => values[scale.name] === undefined);
+  go(Math.max(0, missing()));
+
+  return {
+    payload: () => ({ values: { ...values } }),
+    problem() {
+      const at = missing();
+      if (at < 0) return null;
+      return { message: `Please answer: ${about.scales[at].question}`, focus: () => (go(at), parts[at].focus()) };
+    },
+    act(action) {
+      if (action.startsWith("value.")) {
+        if (!parts[current].pick(Number(action.slice(6)))) return false;
+        if (current < parts.length - 1) go(current + 1);
+        if (parts.some((part) => part.box.contains(document.activeElement))) parts[current].focus();
+        return true;
+      }
+      if (action === "next" || action === "previous") {
+        go(current + (action === "next" ? 1 : -1));
+        parts[current].focus();
+        return true;
+      }
+      if (action === "skip-scale") {
+        set(current, null);
+        if (current < parts.length - 1) go(current + 1);
+        return true;
+      }
+      return false;
+    },
+  };
+}

@@ -1,0 +1,228 @@
+"""The database: where it is, how it is opened, and the one place through which everything is written.
+
+SQLite allows one writer. Rather than let fifty requests fight for the lock, one thread holds the only writing
+connection and takes whatever is waiting into one transaction, so that a busy moment costs one sync and not fifty. An
+answer is acknowledged after the commit that holds it, never before. PostgreSQL gets a few such threads, a transaction
+each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
+
+from plainly.errors import BadInput, MissingExtra
+from plainly.studio import schema
+from plainly.studio.project import Project, parse_project
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+_GROUP = 64
+_RETRIES = 8
+_STOP = object()
+
+
+@dataclass(frozen=True)
+class _Job(Generic[T]):
+    work: Work[T]
+    future: Future[T]
+
+
+class Store:
+    """A project's database, open. ``write`` gives a future that is done when the change is on disk."""
+
+    def __init__(self, url: str, *, create: bool = False) -> None:
+        self.url = make_url(_complete(url))
+        self.sqlite = self.url.get_backend_name() == "sqlite"
+        if self.sqlite and not create and not Path(self.url.database or "").is_file():
+            raise BadInput(
+                f"There is no database {self.url.database}. Make it first: plainly studio create PROJECT.toml"
+            )
+        if self.sqlite and create and self.url.database:
+            # The other files that SQLite makes beside it take its mode: what people wrote is nobody else's business.
+            os.close(os.open(self.url.database, os.O_CREAT | os.O_RDWR, 0o600))
+        self.readers = self._engine(write=False)
+        self._writers = self._engine(write=True)
+        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._serve, name=f"studio-writer-{at}", daemon=True)
+            for at in range(1 if self.sqlite else 4)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _engine(self, *, write: bool) -> Engine:
+        if not self.sqlite:
+            return create_engine(self.url, pool_size=8, max_overflow=4, pool_pre_ping=True)
+        engine = create_engine(self.url, connect_args={"check_same_thread": False, "timeout": 30})
+
+        @event.listens_for(engine, "connect")
+        def prepare(connection: Any, _: object) -> None:
+            connection.isolation_level = None  # Transactions begin where we say, not at the driver's first INSERT.
+            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+                connection.execute(f"PRAGMA {pragma}")
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+        return engine
+
+    def write(self, work: Work[T]) -> Future[T]:
+        """Do this inside a transaction; the future is done after the commit, or holds what went wrong."""
+        future: Future[T] = Future()
+        self._jobs.put(_Job(work, future))
+        return future
+
+    def write_now(self, work: Work[T], *, timeout: float = 600) -> T:
+        """As ``write``, and wait."""
+        return self.write(work).result(timeout)
+
+    def read(self, work: Work[T]) -> T:
+        """Do this on a consistent view of the data, without waiting for writers."""
+        with self.readers.connect() as connection, connection.begin():
+            return work(connection)
+
+    def close(self) -> None:
+        """Finish what is waiting, then let go of the database."""
+        for _ in self._threads:
+            self._jobs.put(_STOP)
+        for thread in self._threads:
+            thread.join(timeout=30)
+        self.readers.dispose()
+        self._writers.dispose()
+
+    def _serve(self) -> None:
+        while True:
+            job = self._jobs.get()
+            if job is _STOP:
+                return
+            batch: list[_Job[Any]] = [job]
+            stop = False
+            while self.sqlite and len(batch) < _GROUP:
+                try:
+                    job = self._jobs.get_nowait()
+                except queue.Empty:
+                    break
+                if job is _STOP:
+                    stop = True
+                    break
+                batch.append(job)
+            self._commit(batch)
+            if stop:
+                return
+
+    def _commit(self, batch: list[_Job[Any]]) -> None:
+        """One transaction for the batch, and one savepoint for each job: a refused job spoils no other."""
+        outcomes: list[tuple[_Job[Any], Any, BaseException | None]] = []
+        for attempt in range(_RETRIES):
+            try:
+                outcomes = self._transact(batch)
+                break
+            except (IntegrityError, OperationalError, DBAPIError) as error:
+                # Two transactions met, or the connection went away. Once more sees what the other one wrote.
+                if attempt == _RETRIES - 1 or self.sqlite:
+                    outcomes = [(job, None, error) for job in batch]
+                    break
+                time.sleep(0.02 * 2**attempt)
+            except BaseException as error:
+                outcomes = [(job, None, error) for job in batch]
+                break
+        for job, result, fault in outcomes:
+            if fault is not None:
+                job.future.set_exception(fault)
+            else:
+                job.future.set_result(result)
+
+    def _transact(self, batch: list[_Job[Any]]) -> list[tuple[_Job[Any], Any, BaseException | None]]:
+        outcomes: list[tuple[_Job[Any], Any, BaseException | None]] = []
+        with self._writers.connect() as connection, connection.begin():
+            for job in batch:
+                if len(batch) == 1:
+                    outcomes.append((job, job.work(connection), None))
+                    continue
+                try:
+                    with connection.begin_nested():
+                        outcomes.append((job, job.work(connection), None))
+                except Exception as error:
+                    outcomes.append((job, None, error))
+        return outcomes
+
+    def check(self) -> list[str]:
+        """What the database itself finds wrong; empty when all is well."""
+        if not self.sqlite:
+            return []
+        with self.readers.connect() as connection:
+            found = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check")]
+            found += [str(tuple(row)) for row in connection.exec_driver_sql("PRAGMA foreign_key_check")]
+        return [line for line in found if line != "ok"]
+
+    def project(self) -> Project:
+        """What was decided when the database was made."""
+        with self.readers.connect() as connection:
+            try:
+                found = connection.execute(select(schema.about.c.value).where(schema.about.c.key == "project")).scalar()
+            except DBAPIError:
+                found = None
+        if found is None:
+            raise BadInput(f"{shown(self.url)} holds no studio project. Make one: plainly studio create PROJECT.toml")
+        return parse_project(json.loads(found))
+
+
+def create_tables(store: Store) -> None:
+    """Make the tables; an error when there is a project already, because answers are never overwritten."""
+    with store.readers.connect() as connection:
+        if store.readers.dialect.has_table(connection, "about"):
+            raise BadInput(
+                f"{shown(store.url)} holds a project already, and its answers are not overwritten. "
+                "Choose another --database, or move the file away."
+            )
+    with store._writers.begin() as connection:
+        schema.metadata.create_all(connection)
+
+
+def note(connection: Connection, actor: str, action: str, detail: Mapping[str, Any] | None = None) -> None:
+    """Add a line to the audit trail."""
+    connection.execute(
+        insert(schema.event).values(at=time.time(), actor=actor, action=action, detail=json.dumps(detail or {}))
+    )
+
+
+def lock(connection: Connection) -> None:
+    """One claim at a time: SQLite's single writer sees to it; PostgreSQL is asked for a lock until the commit."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(709217)"))
+
+
+def shown(url: Any) -> str:
+    """A database URL without its password."""
+    return str(url.render_as_string(hide_password=True))
+
+
+def _complete(url: str) -> str:
+    if "://" not in url:
+        return f"sqlite:///{url}"
+    scheme, _, rest = url.partition("://")
+    if scheme in ("postgres", "postgresql"):
+        scheme = "postgresql+psycopg"
+    try:
+        make_url(f"{scheme}://{rest}").get_dialect().import_dbapi()
+    except (ArgumentError, NoSuchModuleError):
+        raise BadInput(
+            f"{scheme}:// is no database that the studio knows. Use sqlite:///FILE or postgresql://…"
+        ) from None
+    except ImportError:
+        raise MissingExtra("PostgreSQL", package="psycopg", extra="studio") from None
+    return f"{scheme}://{rest}"

@@ -1,0 +1,77 @@
+"""``plainly report`` on the command line: from texts, from saved scores, from both, with ratings, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from plainly import data
+from plainly.cli import main
+
+QUICK = ["--no-audit", "--labeller", "none", "-m", "fkgl"]
+
+
+def test_writes_the_page_and_prints_the_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "--demo", "editor", "copy", *QUICK, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["schema"] == "plainly.report/1"
+    assert shown["page"] == "report.html"
+    assert shown["summary"][0].startswith("By fkgl, editor scores best")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_saved_scores_give_the_same_numbers_with_texts_and_without(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = str(tmp_path / "scores.npz")
+    assert main(["score", "--demo", "-m", "fkgl", "editor", "copy", "--save", saved]) == 0
+    capsys.readouterr()
+    summaries = []
+    for words in (["--saved", saved], ["--saved", saved, "--demo"], ["--demo", "-m", "fkgl", "editor", "copy"]):
+        given = [*words, "--no-audit", "--labeller", "none", "-o", str(tmp_path / "page.html"), "--json"]
+        assert main(["report", *given]) == 0
+        summaries.append(json.loads(capsys.readouterr().out)["summary"])
+    without, with_texts, afresh = summaries
+    assert with_texts == afresh
+    assert without[0] == afresh[0]
+    assert len(without) < len(afresh)
+
+
+def test_saved_scores_of_other_texts_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = str(tmp_path / "scores.npz")
+    assert main(["score", "--demo", "-m", "fkgl", "editor", "--save", saved]) == 0
+    for name in ("src.txt", "editor.txt"):
+        (tmp_path / name).write_text("A text.\n" * 72, encoding="utf-8")
+    words = ["--saved", saved, "--source", str(tmp_path / "src.txt"), str(tmp_path / "editor.txt")]
+    assert main(["report", *words, "-o", str(tmp_path / "x.html")]) == 2
+    assert "scores of other texts" in capsys.readouterr().err
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_a_directory_that_is_not_there_is_said_before_anything_is_scored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", "--demo", "-o", str(tmp_path / "no" / "page.html")]) == 2
+    assert "there is no directory" in capsys.readouterr().err
+
+
+def test_ratings_of_the_same_outputs_are_correlated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evalset, outputs = data.demo()
+    rows = ["system,item,rater,simplicity"]
+    for system in ("copy", "editor"):
+        for i, identifier in enumerate(evalset.ids):
+            # A rater who likes short outputs: fkgl, which falls with length, must correlate negatively.
+            rows.append(f"{system},{identifier},r1,{100 - min(len(outputs[system][i]) // 3, 99)}")
+    (tmp_path / "ratings.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    words = ["--demo", *QUICK, "copy", "editor", "--ratings", str(tmp_path / "ratings.csv")]
+    assert main(["report", *words, "-o", str(tmp_path / "page.html"), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["left_out"] == []
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Do the metrics go with what people say?" in page
+    assert "Strongest: fkgl, −0." in page

@@ -1,0 +1,209 @@
+"""The page in a real browser: it opens from disk, asks the network for nothing, and does what its controls say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plainly.report import Report
+
+COLUMN = "rows => rows.map(row => row.cells[{}].dataset.value)"
+ROWS = "#table tbody tr"
+
+
+def _ids(page: Any) -> list[str]:
+    """The ids of the rows that the list shows, from the top."""
+    found: list[str] = page.eval_on_selector_all(
+        ".option",
+        "rows => rows.sort((a, b) => a.offsetTop - b.offsetTop).map(r => r.querySelector('span').textContent)",
+    )
+    return found
+
+
+def test_opens_from_disk_without_network_or_errors(open_page: Any, demo_page: Path) -> None:
+    page = open_page(demo_page)
+    assert page.title() == "The demo · plainly report"
+    assert page.locator("h1").inner_text() == "The demo"
+    assert page.locator("figure.plot svg").count() >= 15
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.documentElement.scrollWidth") == 1400
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1400])
+def test_axe_finds_nothing(open_page: Any, demo_page: Path, axe: str, width: int, theme: str) -> None:
+    page = open_page(demo_page, width=width, theme=theme)
+    assert page.evaluate("document.documentElement.scrollWidth") == width, "the page scrolls sideways"
+    page.evaluate(axe)
+    for view in ("changes", "operations"):
+        page.locator(f"[name=view][value={view}]").check()
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        shown = [(each["id"], [node["html"][:160] for node in each["nodes"][:3]]) for each in found["violations"]]
+        assert shown == [], view
+
+
+def test_the_table_sorts_by_any_column(open_page: Any, demo_page: Path, demo: Report) -> None:
+    page = open_page(demo_page)
+    bleu = page.get_by_role("columnheader", name="bleu").get_by_role("button")
+    bleu.click()
+    material = demo.material
+    expected = sorted(material.systems, key=lambda system: -material.value(system, "bleu"))
+    assert page.eval_on_selector_all(ROWS, COLUMN.format(0)) == expected
+    assert page.locator("th[aria-sort]").count() == 1
+    bleu.click()
+    assert page.eval_on_selector_all(ROWS, COLUMN.format(0)) == expected[::-1]
+    # Where lower is better the best comes first at the first click, and the keyboard works as the mouse does.
+    page.get_by_role("columnheader", name="fkgl").get_by_role("button").press("Enter")
+    assert page.eval_on_selector_all(ROWS, COLUMN.format(0))[0] == material.ranking("fkgl")[0]
+    page.get_by_role("columnheader", name="System").get_by_role("button").click()
+    assert page.eval_on_selector_all(ROWS, COLUMN.format(0)) == sorted(material.systems)
+
+
+def test_best_is_marked_and_parts_can_be_shown(open_page: Any, demo_page: Path) -> None:
+    page = open_page(demo_page)
+    assert page.locator("#table .mark.best").count() == 3  # edits has no better side
+    assert page.locator("td.part").first.is_hidden()
+    page.locator("#parts").click()
+    assert page.locator("td.part").first.is_visible()
+    assert page.locator("#parts").get_attribute("aria-pressed") == "true"
+
+
+def test_search_finds_words_of_source_outputs_and_references(open_page: Any, demo_page: Path, demo: Report) -> None:
+    page = open_page(demo_page)
+    evalset, outputs = demo.material.evalset, demo.material.outputs
+    for words in ("tensolane", "never be given", "e.g. ibuprofen"):
+        page.locator("#search").fill(words)
+        expected = [
+            identifier
+            for i, identifier in enumerate(evalset.ids)
+            if all(
+                word
+                in "\n".join(
+                    [identifier, evalset.sources[i], *(o[i] for o in outputs.values()), *evalset.references[i]]
+                ).lower()
+                for word in words.split()
+            )
+        ]
+        assert expected
+        assert _ids(page)[:6] == expected[:6]
+        assert page.locator("#count").inner_text() == f"{len(expected)} of 72 items"
+    page.locator("#search").fill("zzz")
+    assert "No item fits" in page.locator("#detail").inner_text()
+
+
+def test_filters_and_orders(open_page: Any, demo_page: Path, demo: Report) -> None:
+    page = open_page(demo_page)
+    material = demo.material
+    page.locator("#system").select_option(label="noisy")
+    page.get_by_label("that are split").check()
+    split = int(material.split["noisy"].sum())
+    assert page.locator("#count").inner_text() == f"{split} of 72 items"
+    page.get_by_label("that are split").uncheck()
+    page.get_by_label("that are copied").check()
+    assert page.locator("#count").inner_text() == f"{int(material.copied['noisy'].sum())} of 72 items"
+    page.get_by_label("that are copied").uncheck()
+    for box in ("where metrics disagree", "where systems differ most"):
+        page.get_by_label(box).check()
+        kept = int(page.locator("#count").inner_text().split()[0])
+        assert 0 < kept <= 20, box
+        page.get_by_label(box).uncheck()
+
+    segments = material.evaluation["noisy"]["sari"].segments["sari"]
+    ranked = [material.evalset.ids[i] for i in segments.argsort(kind="stable")]
+    page.locator("#order").select_option("low")
+    assert _ids(page)[:5] == ranked[:5]
+    page.locator("#order").select_option("high")
+    assert _ids(page)[0] == ranked[-1]
+    page.locator("#order").select_option("difference")
+    spread = {
+        identifier: max(values) - min(values)
+        for i, identifier in enumerate(material.evalset.ids)
+        if (values := [material.evaluation[s]["sari"].segments["sari"][i] for s in material.systems])
+    }
+    assert spread[_ids(page)[0]] == pytest.approx(max(spread.values()), rel=1e-3)
+
+
+def test_the_keyboard_goes_everywhere(open_page: Any, demo_page: Path) -> None:
+    page = open_page(demo_page)
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.type("the")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.id") == "list"
+    first = page.locator("#detail h3").inner_text()
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#detail h3").inner_text() != first
+    chosen = page.locator("#list").get_attribute("aria-activedescendant")
+    assert page.locator(f"#{chosen}").get_attribute("aria-selected") == "true"
+    page.keyboard.press("End")
+    assert page.get_by_role("button", name="Next").is_disabled()
+    page.keyboard.press("Home")
+    assert page.locator("#detail h3").inner_text() == first
+    page.keyboard.press("PageDown")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "detail"
+
+
+def test_differences_are_shown_word_by_word(open_page: Any, demo_page: Path, demo: Report) -> None:
+    page = open_page(demo_page)
+    evalset, outputs = demo.material.evalset, demo.material.outputs
+    blocks = page.locator("#detail > .text-block:not(.source)")
+    for at, system in enumerate(demo.material.systems):
+        text = blocks.nth(at).locator(".prose")
+        # What is not inserted is the source, what is not deleted is the output.
+        parts = text.evaluate("e => [...e.childNodes].map(n => [n.nodeName, n.textContent])")
+        before = "".join(content for kind, content in parts if kind != "INS")
+        after = "".join(content for kind, content in parts if kind != "DEL")
+        assert before.split() == evalset.sources[0].split(), system
+        assert after.split() == outputs[system][0].split(), system
+    page.get_by_label("Show changes against").select_option("r0")
+    parts = blocks.first.locator(".prose").evaluate("e => [...e.childNodes].map(n => [n.nodeName, n.textContent])")
+    assert "".join(content for kind, content in parts if kind != "INS").split() == evalset.references[0][0].split()
+
+
+def test_operations_are_spans_with_their_names(open_page: Any, demo_page: Path, demo: Report) -> None:
+    page = open_page(demo_page)
+    page.locator("[name=view][value=operations]").check()
+    assert page.locator(".legend .op sup").count() >= 3
+    spans = page.locator("#detail > .text-block:not(.source) .op")
+    groups = demo.material.operations
+    assert groups is not None
+    expected = sum(len(group.output) for system in demo.material.systems for group in groups.groups[system][0])
+    assert spans.count() == expected > 0
+    assert spans.first.locator("sup").inner_text() in groups.labels
+
+
+def test_the_theme_can_be_chosen(open_page: Any, demo_page: Path) -> None:
+    page = open_page(demo_page, theme="light")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(colour)
+    page.locator("#theme").click()
+    dark = page.evaluate(colour)
+    assert light == "rgb(255, 255, 255)"
+    assert dark != light
+    line = page.locator("figure.plot text").first.evaluate("e => getComputedStyle(e).fill")
+    assert line not in ("rgb(27, 31, 36)", "rgb(0, 0, 0)"), "plots keep their light colours in the dark"
+
+
+def test_prints_without_controls(open_page: Any, demo_page: Path) -> None:
+    page = open_page(demo_page, theme="dark")
+    page.emulate_media(media="print")
+    assert page.locator(".controls").is_hidden()
+    assert page.locator(".top").is_hidden()
+    assert page.locator("#table").is_visible()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert len(page.pdf()) > 50_000
+
+
+def test_a_plot_can_be_saved(open_page: Any, demo_page: Path) -> None:
+    page = open_page(demo_page)
+    figure = page.locator("#plot-scores-sari")
+    figure.hover()
+    with page.expect_download() as waiting:
+        figure.locator(".save").click()
+    saved = Path(waiting.value.path()).read_text(encoding="utf-8")
+    assert waiting.value.suggested_filename == "scores-sari.svg"
+    assert "editor" in saved
+    assert saved.startswith("<svg")

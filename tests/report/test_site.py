@@ -1,0 +1,116 @@
+"""The documentation: the site builds without a warning, every metric is in its reference, and every example works."""
+
+from __future__ import annotations
+
+import argparse
+import doctest
+import importlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from plainly import data, registry
+from plainly.cli import COMMANDS, main
+from plainly.report.reference import markdown
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(sh|console|text|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# Files that examples name without showing them; they are made of the demo.
+_TEXTS = ("mine.txt", "theirs.txt", "A.txt", "B.txt", "ACCESS.txt", "Hybrid.txt", "out.txt")
+
+
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "site" / "metrics-reference.html").read_text(encoding="utf-8")
+    assert 'id="sari"' in page
+    for path in (tmp_path / "site").glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r'<(script|link|img)[^>]+(src|href)="https?://', text), (
+            f"{path.name} loads from the network"
+        )
+
+
+def test_the_reference_has_every_metric_with_its_parameters_and_outputs() -> None:
+    page = markdown()
+    for name in registry.METRICS:
+        cls = registry.metric_class(name)
+        section = page.partition(f"## {name} {{#{name}}}")[2].partition("\n## ")[0]
+        assert section, name
+        assert "**Does not see.**" in section
+        for output in cls.outputs:
+            assert f"`{output}`" in section, (name, output)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_python_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks with prompts are doctests of one session a page; those that name public data need the mirror."""
+    monkeypatch.chdir(tmp_path)
+    text = path.read_text(encoding="utf-8")
+    blocks = [body for kind, body in BLOCK.findall(text) if kind == "python" and ">>> " in body]
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    names: dict[str, object] = {}
+    for number, body in enumerate(blocks):
+        example = doctest.DocTestParser().get_doctest(body, names, f"{path.name} {number + 1}", str(path), 0)
+        runner.run(example, clear_globs=False)
+        names.update(example.globs)
+    assert runner.summarize(verbose=False).failed == 0
+
+
+def _commands(path: Path) -> list[str]:
+    lines = []
+    for kind, body in BLOCK.findall(path.read_text(encoding="utf-8")):
+        if kind == "python":
+            continue
+        for line in re.sub(r"\\\n\s*", "", body).splitlines():
+            command = line.removeprefix("$ ").partition("  #")[0].strip()
+            if command.startswith("plainly ") and "|" not in command and "…" not in command:
+                lines.append(command)
+    return lines
+
+
+SHOWN = [(path.name, command) for path in PAGES for command in _commands(path)]
+
+
+@pytest.mark.parametrize(("page", "command"), SHOWN, ids=[f"{page}: {command[:60]}" for page, command in SHOWN])
+def test_commands_that_pages_show_are_understood(page: str, command: str) -> None:
+    words = shlex.split(command)[1:]
+    words = words[: words.index(">")] if ">" in words else words
+    if words[0].startswith("-"):
+        return
+    assert words[0] in COMMANDS, f"{page} shows a command that does not exist"
+    module = importlib.import_module(f"plainly.cli.{words[0]}")
+    parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
+    module.configure(parser)
+    parse = parser.parse_args if parser._subparsers else parser.parse_intermixed_args
+    if not {"-h", "--help", "--list"} & set(words):
+        parse(words[1:])
+
+
+RUN = [
+    command
+    for page, command in SHOWN
+    if re.match(r"plainly (score|compare|doctor|report) .*src\.txt", command) and "operations" not in command
+]
+
+
+@pytest.mark.parametrize("command", dict.fromkeys(RUN))
+def test_commands_on_own_files_run(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    evalset, outputs = data.demo()
+    (tmp_path / "runs" / "7").mkdir(parents=True)
+    files = {"src.txt": evalset.sources[:20], "ref.txt": [row[0] for row in evalset.references[:20]]}
+    files |= {f"ref.{k}.txt": [row[k] for row in evalset.references[:20]] for k in range(3)}
+    files |= {name: list(outputs.values())[place][:20] for place, name in enumerate(_TEXTS)}
+    files["runs/7/out.txt"] = outputs["editor"][:20]
+    for name, lines in files.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert main(shlex.split(command)[1:]) in (0, 1)  # the doctor says 1 where it finds something

@@ -1,0 +1,327 @@
+"""What the studio's tests share: projects, a real server in a process of its own, PostgreSQL, and Debian's Chromium."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("sqlalchemy")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # Newer versions would like another HTTP client, older ones know only this.
+    from starlette.testclient import TestClient
+
+from plainly.studio import create as creation
+from plainly.studio import people
+from plainly.studio.app import build
+from plainly.studio.context import Studio
+from plainly.studio.people import Secret
+from plainly.studio.project import Project, parse_project
+from plainly.studio.store import Store, create_tables
+
+HERE = Path(__file__).parent
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+def rating_project(**more: Any) -> Project:
+    """A project with the four scales of the 2018 paper."""
+    return parse_project({"name": "Test", "protocol": "sulem-2018", **more})
+
+
+def fill(store: Store, project: Project, items: list[dict[str, Any]]) -> str:
+    """Make the project with exactly these items; the owner's token."""
+    from sqlalchemy import insert
+
+    from plainly.studio import schema
+
+    create_tables(store)
+
+    def work(connection: Any) -> str:
+        connection.execute(insert(schema.about).values(key="project", value=project.to_json()))
+        creation.add_items(connection, items)
+        return people.invite(connection, "owner", once=True)
+
+    return store.write_now(work)
+
+
+def simple_items(count: int, *, systems: int = 2, **more: Any) -> list[dict[str, Any]]:
+    """Items whose texts name themselves but not their systems."""
+    return [
+        creation.make_item(
+            f"The committee subsequently reached decision number {at}.",
+            [(f"secret-system-{at % systems}", f"Then the group made choice {at}.")],
+            name=str(at),
+            **more,
+        )
+        for at in range(count)
+    ]
+
+
+@dataclass
+class Server:
+    """The studio in a process of its own, as a user starts it; ``command`` may be a mutant."""
+
+    project_file: Path
+    database: str
+    port: int
+    command: list[str] = field(default_factory=lambda: [sys.executable, "-m", "plainly", "studio"])
+    options: list[str] = field(default_factory=list)
+    process: subprocess.Popen[bytes] | None = None
+    log: Path | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def _options(self) -> list[str]:
+        return ["--port", str(self.port), "--database", self.database, *self.options]
+
+    def start(self) -> Server:
+        self.log = self.project_file.with_suffix(".log")
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*self.command, "serve", str(self.project_file), *self._options()],
+                stderr=log,
+                stdout=log,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise AssertionError(f"the server ended: {self.log.read_text()}")
+            try:
+                if httpx.get(f"{self.url}/health", timeout=1).status_code == 200:
+                    return self
+            except httpx.HTTPError:
+                time.sleep(0.02)
+        raise AssertionError(f"the server did not start: {self.log.read_text()}")
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(timeout=15)
+
+
+@dataclass
+class Place:
+    """A project on disk, with its store open for the test itself."""
+
+    store: Store
+    project: Project
+    file: Path
+    database: str
+    owner_token: str
+
+    def link(self, kind: people.Kind = "person", **more: Any) -> str:
+        return self.store.write_now(lambda connection: people.invite(connection, kind, **more))
+
+    def studio(self) -> Studio:
+        return Studio(self.store, Secret(self.file.with_suffix(".secret")))
+
+    def query(self, statement: str) -> list[Any]:
+        from sqlalchemy import text
+
+        return self.store.read(lambda connection: list(connection.execute(text(statement)).all()))
+
+
+Make = Callable[..., Place]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Make projects; the database is SQLite unless a URL is given."""
+    opened: list[Store] = []
+
+    def one(project: Project, items: list[dict[str, Any]], *, database: str = "", name: str = "project") -> Place:
+        file = tmp_path / f"{name}.toml"
+        file.write_text("# made by a test\n")
+        where = database or f"sqlite:///{tmp_path / name}.db"
+        store = Store(where, create=True)
+        opened.append(store)
+        owner = fill(store, project, items)
+        return Place(store, project, file, where, owner)
+
+    yield one
+    for store in opened:
+        store.close()
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Server]]:
+    """Start servers; they are ended with the test."""
+    running: list[Server] = []
+
+    def one(place: Place, **more: Any) -> Server:
+        server = Server(place.file, place.database, free_port(), **more)
+        running.append(server)
+        return server.start()
+
+    yield one
+    for server in running:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a PostgreSQL server of the test's own, without a database's name."""
+    binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    found = shutil.which("initdb") or (str(binaries[-1] / "initdb") if binaries else None)
+    if found is None:
+        if os.environ.get("CI"):
+            pytest.fail("In CI PostgreSQL must be installed.")
+        pytest.skip("needs PostgreSQL: apt-get install postgresql")
+    bin_directory = Path(found).parent
+    base = Path("/tmp") / f"plainly-pg-{uuid.uuid4().hex[:8]}"
+    base.mkdir(mode=0o755)
+    as_user: dict[str, Any] = {}
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root.
+        shutil.chown(base, "postgres", "postgres")
+        as_user = {"user": "postgres", "group": "postgres"}
+    port = free_port()
+    quiet: dict[str, Any] = {"check": True, "stdout": subprocess.DEVNULL, "cwd": base, **as_user}
+    subprocess.run([bin_directory / "initdb", "-D", base / "data", "-A", "trust", "-U", "studio", "--no-sync"], **quiet)
+    options = f"-p {port} -k {base} -c listen_addresses=127.0.0.1"
+    control = [bin_directory / "pg_ctl", "-D", base / "data", "-l", base / "log", "-w"]
+    subprocess.run([*control, "-o", options, "start"], **quiet)
+    yield f"postgresql://studio@127.0.0.1:{port}"
+    subprocess.run([*control, "-m", "immediate", "stop"], **quiet)
+    shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_database(postgres: str) -> str:
+    """A fresh database."""
+    import psycopg
+
+    name = f"studio_{uuid.uuid4().hex[:10]}"
+    with psycopg.connect(f"{postgres}/postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return f"{postgres}/{name}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> str:
+    """Each kind of database in turn."""
+    return "" if request.param == "sqlite" else str(request.getfixturevalue("postgres_database"))
+
+
+class Rater:
+    """A rater without a browser: joins by link and calls what the page calls."""
+
+    def __init__(
+        self, url: str, token: str, *, client: httpx.Client | None = None, data: Mapping[str, str] = {}
+    ) -> None:
+        self.url, self.client = url, client or httpx.Client(base_url=url, timeout=20)
+        page = self.client.get(f"/join/{token}")
+        assert page.status_code == 200, page.text
+        form = {"page_token": _hidden(page.text, "page_token"), "consent": "yes", **data}
+        done = self.client.post(f"/join/{token}", data=form, headers={"origin": self.origin})
+        assert done.status_code == 303, done.text
+        self.token = ""
+        if self.client.get("/api/me").status_code == 200:
+            me = self.client.get("/api/me").json()
+            self.token, self.name = me["token"], me["rater"]
+
+    @property
+    def origin(self) -> str:
+        return self.url
+
+    def post(self, path: str, data: Any) -> httpx.Response:
+        return self.client.post(path, json=data, headers={"origin": self.origin, "x-studio-token": self.token})
+
+    def claim(self, want: int = 1, have: list[int] | None = None) -> dict[str, Any]:
+        answer = self.post("/api/claim", {"want": want, "have": have or []})
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def answer(self, item: Mapping[str, Any], payload: Any, **more: Any) -> httpx.Response:
+        body = {"assignment": item["assignment"], "revision": item["revision"], "key": uuid.uuid4().hex}
+        return self.post("/api/answer", {**body, "payload": payload, **more})
+
+
+def local_client(place: Place) -> Any:
+    """The application without a network."""
+    return TestClient(build(place.studio()), base_url="http://localhost", follow_redirects=False)
+
+
+def rater(place: Place, **more: Any) -> Rater:
+    """A rater of the application without a network."""
+    return Rater("http://localhost", place.link(), client=local_client(place), **more)
+
+
+def _hidden(page: str, name: str) -> str:
+    import re
+
+    found = re.search(rf'name="{name}" value="([^"]*)"', page)
+    assert found is not None, page
+    return found.group(1)
+
+
+def four(value: int = 3) -> dict[str, Any]:
+    """An answer on the four scales."""
+    return {"values": {"grammaticality": value, "meaning": value, "simplicity": value - 3, "structural_simplicity": 0}}
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Debian's Chromium, driven by Playwright."""
+    where = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    playwright = pytest.importorskip("playwright.sync_api")
+    if where is None:
+        if os.environ.get("CI"):
+            pytest.fail("In CI Chromium must be installed.")
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=where, args=FLAGS, headless=True)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def context(chromium: Any) -> Iterator[Any]:
+    """A browser that nobody used before."""
+    opened = chromium.new_context(viewport={"width": 1100, "height": 800})
+    opened.set_default_timeout(10_000)
+    yield opened
+    opened.close()
+
+
+def join(page: Any, url: str, token: str) -> None:
+    """Open a link and press the button."""
+    page.goto(f"{url}/join/{token}")
+    if page.locator("input[name=consent]").count():
+        page.check("input[name=consent]")
+    page.click("button.primary")
+
+
+def saved(page: Any, count: int, *, timeout: float = 15_000) -> None:
+    """Wait until the page says that so many answers are on the server."""
+    page.locator("#saved", has_text=f"All {count} answers saved").wait_for(timeout=timeout)

@@ -1,0 +1,58 @@
+"""The studio with one fault planted: ``python mutant.py FAULT serve …``. The crash test must catch each."""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from typing import Any
+
+from plainly.cli import main
+from plainly.studio import answers, store
+
+
+def acknowledge_before_commit() -> None:
+    """Tell the client first, write afterwards; the pause stands for a disk that is busy."""
+
+    def commit(self: store.Store, batch: list[Any]) -> None:
+        with self._writers.connect() as connection, connection.begin():
+            for job in batch:
+                try:
+                    with connection.begin_nested():
+                        result = job.work(connection)
+                except Exception as error:
+                    job.future.set_exception(error)
+                else:
+                    job.future.set_result(result)
+            time.sleep(0.03)
+
+    store.Store._commit = commit  # type: ignore[method-assign]
+
+
+def no_idempotency_key() -> None:
+    """Every request is a new one."""
+    original = answers.submit
+
+    def submit(*args: Any, key: str, **more: Any) -> Any:
+        return original(*args, key=uuid.uuid4().hex, **more)
+
+    answers.submit = submit
+
+
+def no_key_and_no_revision() -> None:
+    """Every request is a new one, and the newest wins."""
+    original = answers.submit
+
+    def submit(connection: Any, project: Any, rater_id: int, assignment_id: int, **more: Any) -> Any:
+        row = answers.own_assignment(connection, rater_id, assignment_id)
+        changed = {**more, "key": uuid.uuid4().hex, "revision": row.revision}
+        return original(connection, project, rater_id, assignment_id, **changed)
+
+    answers.submit = submit
+
+
+if __name__ == "__main__":
+    {one.__name__: one for one in (acknowledge_before_commit, no_idempotency_key, no_key_and_no_revision)}[
+        sys.argv[1]
+    ]()
+    sys.exit(main(["studio", *sys.argv[2:]]))

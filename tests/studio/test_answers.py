@@ -1,0 +1,228 @@
+"""One answer, however often it is sent; nothing overwritten; late ones kept. On SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from studio.conftest import Make, four, rater, rating_project, simple_items
+
+
+def test_the_same_key_gets_the_same_reply_and_another_payload_a_refusal(make: Make, database: str) -> None:
+    place = make(rating_project(), simple_items(3), database=database)
+    one = rater(place)
+    (item,) = one.claim()["items"]
+    key = uuid.uuid4().hex
+    first = one.answer(item, four(2), key=key)
+    again = one.answer(item, four(2), key=key)
+    other = one.answer(item, four(4), key=key)
+    assert (first.status_code, again.status_code, other.status_code) == (201, 201, 409)
+    assert first.json() == again.json()
+    assert other.json()["error"] == "key-reused"
+    assert len(place.query("SELECT id FROM entry")) == 1
+
+
+def test_a_stale_revision_is_refused_and_told_what_is_there(make: Make, database: str) -> None:
+    place = make(rating_project(), simple_items(3), database=database)
+    one = rater(place)
+    (item,) = one.claim()["items"]
+    assert one.answer(item, four(2)).status_code == 201
+    stale = one.answer(item, four(5))
+    assert stale.status_code == 409
+    assert (stale.json()["error"], stale.json()["revision"]) == ("stale", 1)
+    assert stale.json()["current"] == json.loads(json.dumps(four(2)))
+    assert one.answer({**item, "revision": 1}, four(5)).json()["revision"] == 2
+    rows = place.query("SELECT revision, payload FROM entry ORDER BY id")
+    assert [row.revision for row in rows] == [1, 2]
+    assert json.loads(rows[0].payload)["values"]["meaning"] == 2, "an edit adds a row and changes none"
+
+
+def test_parallel_sends_of_one_answer_store_it_once(make: Make, database: str) -> None:
+    place = make(rating_project(), simple_items(3), database=database)
+    one = rater(place)
+    (item,) = one.claim()["items"]
+    key = uuid.uuid4().hex
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(one.answer(item, four(2), key=key))) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert Counter(answer.status_code for answer in found) == {201: 12}
+    assert len({answer.text for answer in found}) == 1
+    assert len(place.query("SELECT id FROM entry")) == 1
+
+
+def test_fifty_parallel_claims_give_each_item_three_different_raters(make: Make, database: str) -> None:
+    from plainly.studio import assign, people
+
+    project = rating_project(assignment={"overlap": 3, "ahead": 5})
+    place = make(project, simple_items(30), database=database)
+    studio = place.studio()
+
+    def newcomer(connection: Any) -> int:
+        token = people.invite(connection, "person")
+        people.accept(connection, project, studio.secret, token, {})
+        return int(connection.exec_driver_sql("SELECT max(id) FROM rater").scalar_one())
+
+    ids = [place.store.write_now(newcomer) for _ in range(50)]
+    gate = threading.Barrier(50)
+
+    def claim(rater_id: int) -> None:
+        gate.wait()
+        for _ in range(2):
+            place.store.write_now(
+                lambda connection: assign.claim(connection, project, rater_id, want=5, now=time.time())
+            )
+
+    threads = [threading.Thread(target=claim, args=(one,)) for one in ids]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    held = place.query("SELECT item_id, rater_id FROM assignment")
+    assert len(held) == 30 * 3
+    assert len({(row.item_id, row.rater_id) for row in held}) == 30 * 3
+    assert set(Counter(row.item_id for row in held).values()) == {3}
+    assert {row.taken for row in place.query("SELECT taken FROM item")} == {3}
+
+
+def test_a_lease_that_ran_out_is_offered_again_and_a_late_answer_is_kept_and_flagged(make: Make, database: str) -> None:
+    project = rating_project(assignment={"overlap": 1, "lease_minutes": 0.0005})
+    place = make(project, simple_items(1), database=database)
+    slow, quick = rater(place), rater(place)
+    (item,) = slow.claim()["items"]
+    time.sleep(0.05)
+    (again,) = quick.claim()["items"]
+    assert again["source"] == item["source"]
+    assert again["assignment"] != item["assignment"]
+    assert quick.answer(again, four(4)).json()["late"] in (True, False)
+    late = slow.answer(item, four(2))
+    assert late.status_code == 201
+    assert late.json()["late"] is True
+    rows = place.query("SELECT late, payload FROM entry ORDER BY id")
+    assert len(rows) == 2
+    assert bool(rows[1].late)
+    assert slow.claim()["state"] == "finished"
+
+
+def test_items_come_breadth_first_balanced_over_systems_and_in_each_raters_own_order(make: Make) -> None:
+    place = make(rating_project(assignment={"overlap": 2, "ahead": 1}), simple_items(40, systems=4))
+    orders = []
+    for _ in range(2):
+        one = rater(place)
+        seen = []
+        for _ in range(20):
+            (item,) = one.claim()["items"]
+            seen.append(item["source"])
+            assert one.answer(item, four()).status_code == 201
+        orders.append(seen)
+    assert len({*orders[0], *orders[1]}) == 40, "every item once before any twice"
+    counted = place.query(
+        "SELECT rater_id, system, count(*) AS n FROM assignment JOIN item ON item.id = item_id "
+        "GROUP BY rater_id, system"
+    )
+    assert {row.n for row in counted} == {5}
+    assert orders[0] != sorted(orders[0])
+
+
+@pytest.mark.parametrize(
+    ("payload", "field"),
+    [
+        ({"values": {"meaning": 3}}, "grammaticality"),
+        ({"values": {**four()["values"], "meaning": 6}}, "meaning"),
+        ({"values": {**four()["values"], "meaning": 2.5}}, "meaning"),
+        ({"values": {**four()["values"], "meaning": True}}, "meaning"),
+        ({"values": {**four()["values"], "meaning": "3"}}, "meaning"),
+        ({"values": {**four()["values"], "beauty": 3}}, "beauty"),
+        ({"values": [1, 2]}, "values"),
+        ([], "payload"),
+        (None, "payload"),
+        ({**four(), "admin": True}, "admin"),
+        ({**four(), "comment": "x" * 4001}, "comment"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused_by_field(make: Make, payload: Any, field: str) -> None:
+    place = make(rating_project(), simple_items(2))
+    one = rater(place)
+    (item,) = one.claim()["items"]
+    refused = one.answer(item, payload)
+    assert refused.status_code == 422
+    assert refused.json()["field"] == field
+    assert not place.query("SELECT id FROM entry")
+
+
+def test_training_feedback_qualification_and_checks(make: Make) -> None:
+    quality = {"check_every": 2, "pass_share": 0.5, "tolerance": 1}
+    right = {"values": {"grammaticality": 3, "meaning": 3}}
+    items = (
+        simple_items(1, kind="training", expected=right, feedback="Look at the tense.")
+        + simple_items(2, kind="qualification", expected=right)
+        + simple_items(1, kind="check", expected=right)
+        + simple_items(6)
+    )
+    place = make(rating_project(quality=quality, assignment={"ahead": 1}), items)
+    good = rater(place)
+    (item,) = good.claim()["items"]
+    assert item["training"]
+    told = good.answer(item, four(5)).json()["feedback"]
+    assert told == {"right": False, "text": "Look at the tense.", "expected": right}
+    kinds = []
+    for _ in range(9):
+        (item,) = good.claim()["items"]
+        assert not item["training"], "what is a test or a check is not told"
+        assert good.answer(item, four(3)).status_code == 201
+    kinds = [
+        row.kind for row in place.query("SELECT kind FROM entry JOIN item ON item.id = entry.item_id ORDER BY entry.id")
+    ]
+    assert kinds == [
+        "training",
+        "qualification",
+        "qualification",
+        "main",
+        "main",
+        "check",
+        "main",
+        "main",
+        "main",
+        "main",
+    ]
+    assert good.claim()["state"] == "finished"
+    bad = rater(place)
+    for _ in range(3):
+        (item,) = bad.claim()["items"]
+        bad.answer(item, four(1) if not item["training"] else four(3))
+    assert bad.claim() | {"answered": 0} == {"items": [], "state": "failed", "answered": 0, "total": None}
+
+
+def test_stop_rules_end_the_handing_out(make: Make) -> None:
+    place = make(rating_project(stop={"answers": 3}, assignment={"ahead": 1, "per_rater": 2}), simple_items(10))
+    first, second = rater(place), rater(place)
+    for one, expected in ((first, 2), (second, 1)):
+        done = 0
+        while items := one.claim()["items"]:
+            assert one.answer(items[0], four()).status_code == 201
+            done += 1
+        assert done == expected
+        told = one.claim()
+        assert told["state"] == "finished"
+        assert len(told["code"]) == 10
+
+
+def test_drafts_are_kept_for_their_author_and_are_no_answers(make: Make) -> None:
+    place = make(rating_project(), simple_items(3))
+    one, other = rater(place), rater(place)
+    (item,) = one.claim()["items"]
+    draft = {"values": {"meaning": 2}, "comment": "half"}
+    assert one.post("/api/draft", {"assignment": item["assignment"], "payload": draft}).status_code == 200
+    assert one.claim()["items"][0]["draft"] == draft
+    assert other.post("/api/draft", {"assignment": item["assignment"], "payload": {}}).status_code == 404
+    assert not place.query("SELECT id FROM entry")
+    assert one.answer(item, four()).status_code == 201
+    assert not place.query("SELECT assignment_id FROM draft")

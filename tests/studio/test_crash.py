@@ -1,0 +1,66 @@
+"""Fifty raters, a server that is killed again and again, and not one saved answer lost, doubled or refused.
+
+By default scaled to a continuous-integration run; PLAINLY_STUDIO_FULL=1 runs 50 raters x 200 ratings with 20 kills.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from studio import load
+from studio.conftest import HERE, Make, rating_project, simple_items
+
+FULL = bool(os.environ.get("PLAINLY_STUDIO_FULL"))
+RATERS, EACH, KILLS = (50, 200, 20) if FULL else (50, 6, 3)
+
+
+def amcheck(database: str) -> None:
+    """PostgreSQL's own check of its tables and indexes."""
+    tools = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_amcheck"))
+    if tools:
+        subprocess.run([tools[-1], "--install-missing", "--heapallindexed", database], check=True)
+
+
+@pytest.mark.slow
+def test_no_saved_answer_is_lost_doubled_or_refused(make: Make, serve: Any, database: str) -> None:
+    project = rating_project(assignment={"overlap": RATERS, "ahead": 10})
+    place = make(project, simple_items(EACH), database=database)
+    tally = asyncio.run(load.run(place, serve(place), raters=RATERS, each=EACH, kills=KILLS))
+    assert tally.kills == KILLS
+    assert tally.double_sends > 0
+    assert len(tally.saved) == RATERS * EACH
+    assert load.faults(place, tally) == dict.fromkeys(load.faults(place, tally), 0)
+    if database:
+        amcheck(database)
+    if FULL:
+        times = sorted(tally.milliseconds)
+        sys.stderr.write(
+            f"\n{place.store.url.get_backend_name()}: {len(tally.saved)} saved, {tally.double_sends} double sends, "
+            f"{tally.lost_connections} lost connections, p50 {times[len(times) // 2]:.0f} ms, "
+            f"p95 {times[int(len(times) * 0.95)]:.0f} ms\n"
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "seen"),
+    [
+        ("acknowledge_before_commit", "acknowledged but lost"),
+        ("no_idempotency_key", "refused without cause"),
+        ("no_key_and_no_revision", "stored twice"),
+    ],
+)
+def test_the_crash_test_catches_a_planted_fault(make: Make, serve: Any, fault: str, seen: str) -> None:
+    project = rating_project(assignment={"overlap": 15, "ahead": 10})
+    place = make(project, simple_items(15))
+    kills = 3 if fault == "acknowledge_before_commit" else 0
+    server = serve(place, command=[sys.executable, str(HERE / "mutant.py"), fault])
+    tally = asyncio.run(load.run(place, server, raters=15, each=15, kills=kills))
+    assert load.faults(place, tally)[seen] > 0

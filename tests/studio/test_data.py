@@ -1,0 +1,269 @@
+"""What goes in comes out: public sets, odd characters, formulas; and every count agrees with every other."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import math
+import time
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from plainly import data
+from plainly.studio import export, imports, live, tasks
+from plainly.studio.agreement import Coded
+from plainly.studio.backup import backup_to
+from plainly.studio.ledger import Ledger
+from plainly.studio.project import parse_project
+from plainly.studio.store import Store
+from studio.conftest import Make, four, rater, rating_project, simple_items
+
+
+def opened(tmp_path: Path, name: str, database: str = "") -> tuple[Store, Ledger]:
+    store = Store(database or f"sqlite:///{tmp_path}/imported.db", create=True)
+    imports.import_set(store, name)
+    ledger = Ledger(store)
+    ledger.refresh()
+    return store, ledger
+
+
+@pytest.mark.mirror
+def test_all_assetann_pairs_come_out_as_they_went_in(mirror: Path, tmp_path: Path) -> None:
+    from plainly.operations import formats
+
+    store, ledger = opened(tmp_path, "assetann/annotations")
+    pairs = formats.load("assetann/annotations")
+    with zipfile.ZipFile(io.BytesIO(export.write(ledger, store.project(), "aln"))) as archive:
+        out = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert len(pairs) == 3590
+    from plainly.operations import yawat
+
+    found = {}
+    for name, text in out.items():
+        if name.endswith(".aln"):
+            part = name.split(".")[0]
+            for pair in yawat.read_pairs(text, out[name.replace(".aln", ".crp")], part=part):
+                found[part, pair.id] = pair
+    plain = {"".join(one if one.isalnum() or one in "-_" else "_" for one in pair.part): pair.part for pair in pairs}
+    assert {
+        (plain[part], number): (pair.groups, pair.source_tokens, pair.output_tokens)
+        for (part, number), pair in found.items()
+    } == {(pair.part, pair.id): (pair.groups, pair.source_tokens, pair.output_tokens) for pair in pairs}
+    assert sum(len(pair.groups) for pair in found.values()) == 19_811
+    rows = list(export.rows(ledger, store.project()))
+    assert len(rows) == 19_811
+    assert live.overview(ledger, store.project())["answers"] == 3590
+    store.close()
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_all_asset_ratings_come_out_as_they_went_in(mirror: Path, tmp_path: Path, database: str, form: str) -> None:
+    if database and form != "jsonl":
+        pytest.skip("one format is enough to compare the databases")
+    store, ledger = opened(tmp_path, "asset/ratings", database)
+    table = data.table("asset/ratings")
+    expected = Counter(
+        (str(table["original_sentence_id"][at]), table["original"][at], table["simplification"][at],
+         str(table["worker_id"][at]), table["aspect"][at], float(table["rating"][at]))
+        for at in range(len(table))
+    )  # fmt: skip
+    content = export.write(ledger, store.project(), form)
+    if form == "csv":
+        rows: Any = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+        rows = [{name: export.original(value) for name, value in row.items()} for row in rows]
+    elif form == "jsonl":
+        rows = [json.loads(line) for line in content.splitlines()]
+    else:
+        rows = pq.read_table(io.BytesIO(content)).to_pylist()
+    found = Counter(
+        (row["item"], row["source"], row["output"], row["rater"], row["dimension"], float(row["rating"]))
+        for row in rows
+    )
+    assert found == expected
+    assert sum(found.values()) == 4500
+    shown = live.overview(ledger, store.project())
+    (sql,) = store.read(lambda connection: connection.exec_driver_sql("SELECT count(*) FROM entry").one())
+    assert shown["ratings"] == len(rows) == 4500
+    assert shown["answers"] == sql
+    again = Path(tmp_path / f"again.{form}")
+    again.write_bytes(content)
+    second = Store(f"sqlite:///{tmp_path}/second.db", create=True)
+    imports.import_set(second, str(again))
+    other = Ledger(second)
+    other.refresh()
+    first_rows = sorted(json.dumps({**row, "at": "", "seconds": None}) for row in export.rows(ledger, store.project()))
+    second_rows = sorted(json.dumps({**row, "at": "", "seconds": None}) for row in export.rows(other, second.project()))
+    assert first_rows == second_rows, "the export is itself a table that can be imported"
+    store.close()
+    second.close()
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize("name", ["simplicity-da/ratings", "acl2018/ratings", "asset/pairwise"])
+def test_other_public_sets_keep_every_row(mirror: Path, tmp_path: Path, name: str) -> None:
+    store, ledger = opened(tmp_path, name)
+    assert len(list(export.rows(ledger, store.project()))) == len(data.table(name))
+    store.close()
+
+
+ODD = [
+    "plain",
+    "👩‍👩‍👧 family 🏳️‍🌈",
+    "e\u0301te\u0301 nai\u0308ve",
+    "שלום עולם \u202eabc",
+    '=HYPERLINK("http://x")',
+    "+1 -2 @SUM(A1)",
+    "'=already",
+    "tab\tand\nnewline",
+    "𝒜𝓃 astral 𐍈",
+    "<img src=x onerror=alert(1)>",
+    "nul \x00 inside",
+]
+
+
+@pytest.mark.parametrize("text", ODD)
+@pytest.mark.parametrize("how", ["words", "spaces"])
+def test_tokens_and_offsets_are_those_of_the_text(text: str, how: str) -> None:
+    places = tasks.spans(text, how)
+    assert [text[start:end] for start, end in places] == tasks.tokens(text, how)
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(places))
+    between = "".join(
+        text[end:start] for (_, end), (start, _) in zip([(0, 0), *places], [*places, (len(text), 0)], strict=True)
+    )
+    assert not between.strip(), "nothing but white space is left out"
+
+
+def test_combining_marks_and_joined_emoji_stay_in_one_token() -> None:
+    assert tasks.tokens("👩‍👩‍👧 e\u0301t! 👍🏽", "words") == ["👩‍👩‍👧", "e\u0301t", "!", "👍🏽"]
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite", "postgresql"])
+def test_odd_text_survives_every_export(make: Make, request: Any, database_kind: str) -> None:
+    where = "" if database_kind == "sqlite" else request.getfixturevalue("postgres_database")
+    place = make(rating_project(), simple_items(len(ODD)), database=where)
+    one = rater(place)
+    for text in ODD:
+        (item,) = one.claim()["items"]
+        assert one.answer(item, {**four(), "comment": text}).status_code == 201
+    ledger = Ledger(place.store)
+    ledger.refresh()
+    comments = Counter(ODD * 4)
+    as_lines = [json.loads(line) for line in export.write(ledger, place.project, "jsonl").splitlines()]
+    assert Counter(row["comment"] for row in as_lines) == comments
+    as_csv = list(csv.DictReader(io.StringIO(export.write(ledger, place.project, "csv").decode(), newline="")))
+    assert Counter(export.original(row["comment"]) for row in as_csv) == comments
+    for row in as_csv:
+        for cell in (row["comment"], row["source"], row["output"], row["system"]):
+            assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")), "no spreadsheet runs this"
+        float(row["rating"])
+    as_parquet = pq.read_table(io.BytesIO(export.write(ledger, place.project, "parquet"))).to_pylist()
+    assert Counter(row["comment"] for row in as_parquet) == comments
+
+
+def test_operations_keep_offsets_in_code_points(make: Make) -> None:
+    from plainly.studio.create import make_item
+
+    project = parse_project({"name": "ops", "task": "operations"})
+    source, output = "👩‍👩‍👧 ran 𝒜way", "They ran away שלום"
+    place = make(project, [make_item(source, [("s", output)], name="1")])
+    one = rater(place)
+    (item,) = one.claim()["items"]
+    assert [text for _, text in item["source_spans"]] == ["👩‍👩‍👧", "ran", "𝒜way"]
+    groups = [{"source": [0, 2], "output": [3, 0], "labels": ["synonym", "move"]}]
+    assert one.answer(item, {"groups": groups}).status_code == 201
+    ledger = Ledger(place.store)
+    ledger.refresh()
+    (row,) = export.rows(ledger, project)
+    for side, text in (("source", source), ("output", output)):
+        cut = [text[slice(*map(int, span.split("-")))] for span in row[f"{side}_spans"].split(",")]
+        assert cut == [tasks.tokens(text, "words")[at] for at in groups[0][side]]
+
+
+def test_fifty_thousand_ratings_are_summed_up_in_under_a_second(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    lines = ["system,item,rater,dimension,rating"]
+    for item in range(2500):
+        truth = rng.normal(0, 1, 4)
+        for who in range(5):
+            values = np.clip(np.round(3 + truth + rng.normal(0, 0.7, 4)), 1, 5)
+            lines += [f"s{item % 4},{item},r{(item + who) % 40},d{at},{int(v)}" for at, v in enumerate(values)]
+    (tmp_path / "many.csv").write_text("\n".join(lines))
+    store, ledger = opened(tmp_path, str(tmp_path / "many.csv"))
+    project = store.project()
+    began = time.perf_counter()
+    fresh = Ledger(store)
+    fresh.refresh()
+    reading = time.perf_counter() - began
+    began = time.perf_counter()
+    columns = list(live.measured(ledger, project, ledger.answers()))
+    found = [column.alpha() for column in columns]
+    agreement = time.perf_counter() - began
+    began = time.perf_counter()
+    whole = live.overview(ledger, project)
+    dashboard = time.perf_counter() - began
+    assert whole["ratings"] == 50_000
+    assert all(0.4 < value < 0.9 for value in found)
+    assert agreement < 1.0, f"agreement {agreement:.2f} s, reading {reading:.2f} s, dashboard {dashboard:.2f} s"
+    store.close()
+
+
+def test_a_backup_while_running_is_whole_and_private(make: Make, tmp_path: Path) -> None:
+    place = make(rating_project(), simple_items(4))
+    one = rater(place)
+    (item,) = one.claim()["items"]
+    one.answer(item, four())
+    copy = tmp_path / "copy.db"
+    backup_to(place.store, copy)
+    assert copy.stat().st_mode & 0o777 == 0o600
+    second = Store(f"sqlite:///{copy}")
+    assert second.check() == []
+    ledger = Ledger(second)
+    ledger.refresh()
+    assert len(ledger.answers()) == 1
+    second.close()
+    with pytest.raises(Exception, match="exists already"):
+        backup_to(place.store, copy)
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize("name", ["asset/ratings", "acl2018/ratings"])
+def test_agreement_is_that_of_plainly_meta(mirror: Path, tmp_path: Path, name: str) -> None:
+    from plainly.meta.agreement import agreement
+    from plainly.ratings.read import read_ratings
+
+    store, ledger = opened(tmp_path, name)
+    project = store.project()
+    (tmp_path / "ratings.csv").write_bytes(export.write(ledger, project, "csv"))
+    shown = {row["name"]: row for row in live.overview(ledger, project)["agreement"]}
+    for judged in (read_ratings(tmp_path / "ratings.csv"), export.judgements(ledger, project)):
+        assert set(judged.dimensions) == set(shown)
+        for scale in project.scales:
+            found = agreement(judged[scale.name], resamples=20, draws=20)
+            expected = found.coefficients[f"Krippendorff's alpha, {scale.level}"].value
+            assert shown[scale.name]["alpha"] == pytest.approx(expected, abs=1e-9)
+    store.close()
+
+
+def test_agreement_with_gaps_is_that_of_an_independent_implementation() -> None:
+    from plainly.stats.agreement import krippendorff
+
+    independent = pytest.importorskip("krippendorff")
+    rng = np.random.default_rng(3)
+    matrix = np.where(
+        rng.random((60, 5)) < 0.3, np.nan, rng.integers(1, 6, (60, 5)) // rng.integers(1, 3, (60, 1)) + 1.0
+    )
+    unit, slot = np.nonzero(~np.isnan(matrix))
+    for level in ("nominal", "ordinal", "interval"):
+        ours = Coded.of(unit, matrix[unit, slot]).alpha(level=level)  # type: ignore[arg-type]
+        assert ours == pytest.approx(independent.alpha(matrix.T, level_of_measurement=level), abs=1e-9)
+        assert ours == pytest.approx(krippendorff(matrix, distance=level), abs=1e-9)  # type: ignore[arg-type]
+    assert math.isnan(Coded.of([1, 1, 2, 2], [3.0, 3.0, 3.0, 3.0]).alpha(level="interval")), "undefined is not 0"

@@ -1,0 +1,178 @@
+"""From the wheel, in a clean environment: everything is there, nothing is fetched, and it is quick."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from conftest import ROOT
+from plainly.cli import main
+from plainly.errors import BadInput, UnknownName
+from plainly.studio.project import parse_project, protocols, read_project
+from studio.conftest import Make, Server, free_port, join, rating_project, simple_items
+
+
+def test_two_commands_from_files_to_a_running_page(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "source.txt").write_text("One hard sentence.\nAnother hard sentence.\n")
+    (tmp_path / "a.txt").write_text("One easy one.\nAnother easy one.\n")
+    project = tmp_path / "study.toml"
+    command = [
+        "create",
+        str(project),
+        "--source",
+        str(tmp_path / "source.txt"),
+        "--outputs",
+        f"A={tmp_path / 'a.txt'}",
+        "--json",
+    ]
+    assert main(["studio", *command]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert read_project(project).data.outputs == ("A=a.txt",)
+    server = Server(project, f"sqlite:///{tmp_path}/study.db", free_port())
+    server.start()
+    try:
+        assert httpx.get(f"{server.url}{told['owner_path']}").status_code == 200
+    finally:
+        server.stop()
+    assert main(["studio", *command]) == 2, "an existing project is not overwritten"
+    assert main(["studio", "create", str(project)]) == 2
+    assert "not overwritten" in capsys.readouterr().err
+
+
+def test_status_invite_export_and_backup_from_the_command_line(make: Make, tmp_path: Path, capsys: Any) -> None:
+    place = make(rating_project(), simple_items(3))
+    common = [str(place.file), "--database", place.database]
+    assert main(["studio", "status", *common, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["wanted"] == 6
+    assert main(["studio", "invite", *common, "-n", "3"]) == 0
+    assert len(set(capsys.readouterr().out.split())) == 3
+    assert main(["studio", "export", *common, "--format", "jsonl", "-o", str(tmp_path / "out.jsonl")]) == 0
+    assert main(["studio", "backup", *common, str(tmp_path / "copy.db")]) == 0
+    assert main(["studio", "export", *common, "--format", "xls"]) == 2
+    assert "csv, jsonl, parquet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"name": "x", "tusk": "rating"}, "Did you mean 'task'"),
+        ({"name": "x", "assignment": {"overlapp": 3}}, "Did you mean 'overlap'"),
+        ({"task": "rating"}, "'name' is missing"),
+        ({"name": "x", "task": "dancing"}, "unknown task"),
+        ({"name": "x", "assignment": {"overlap": "3"}}, "must be int"),
+        ({"name": "x", "assignment": {"overlap": 0}}, "overlap >= 1"),
+        ({"name": "x", "scales": [{"name": "s", "question": "?", "minimum": 5, "maximum": 1}]}, "minimum < maximum"),
+    ],
+)
+def test_a_wrong_project_file_is_explained(content: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(message)):
+        parse_project(content)
+
+
+def test_the_papers_protocols() -> None:
+    projects = {name: parse_project({"name": "x", "protocol": name}) for name in protocols()}
+    scales = {
+        name: [(one.name, one.minimum, one.maximum) for one in project.scales] for name, project in projects.items()
+    }
+    assert scales["sulem-2018"] == [
+        ("grammaticality", 1, 5), ("meaning", 1, 5), ("simplicity", -2, 2), ("structural_simplicity", -2, 2)
+    ]  # fmt: skip
+    assert scales["tradeoff-2018"] == [("simplicity", -2, 2), ("fluency", 1, 5), ("adequacy", 1, 5)]
+    assert {(low, high) for _, low, high in scales["direct-assessment"]} == {(0, 100)}
+    with pytest.raises(UnknownName, match="sulem-2018"):
+        parse_project({"name": "x", "protocol": "sulem-2019"})
+
+
+def test_a_project_survives_its_own_json() -> None:
+    project = parse_project(
+        {"name": "x", "task": "ranking", "ranking": {"method": "best-worst"}, "stop": {"answers": 9}}
+    )
+    assert parse_project(json.loads(project.to_json())) == project
+
+
+def test_the_first_page_is_small_and_asks_for_nothing_elsewhere(make: Make, serve: Any, context: Any) -> None:
+    place = make(rating_project(), simple_items(3))
+    server = serve(place)
+    asked: list[str] = []
+    sizes: dict[str, int] = {}
+
+    def note(response: Any) -> None:
+        asked.append(response.url)
+        if response.status == 200:
+            sizes[response.url] = len(response.body())
+
+    page = context.new_page()
+    page.on("response", note)
+    join(page, server.url, place.link())
+    page.locator("fieldset.current").wait_for()
+    page.wait_for_timeout(300)
+    assert asked
+    assert all(url.startswith(server.url) for url in asked), asked
+    first = {url: size for url, size in sizes.items() if "/join/" not in url}
+    assert sum(first.values()) <= 100_000, first
+
+
+@pytest.mark.slow
+def test_a_wheel_in_a_clean_environment_serves_everything(tmp_path: Path) -> None:
+    wheels = tmp_path / "wheels"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
+    subprocess.run([*pip, "wheel", str(ROOT), "--no-deps", "-w", str(wheels)], check=True, cwd=tmp_path)
+    (wheel,) = wheels.glob("plainly-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    shipped = {
+        str(path.relative_to(ROOT / "src"))
+        for path in (ROOT / "src" / "plainly" / "studio").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert shipped <= names, shipped - names
+    site = tmp_path / "site"
+    subprocess.run([*pip, "install", "--no-deps", "--target", str(site), str(wheel)], check=True)
+    # The packages that the extra names come from this environment; plainly itself only from the wheel.
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(site), "HOME": str(tmp_path)}
+    project = tmp_path / "study.toml"
+    (tmp_path / "s.txt").write_text("A hard sentence.\n")
+    (tmp_path / "o.txt").write_text("An easy one.\n")
+    run = [sys.executable, "-c", "import sys, plainly.cli; sys.exit(plainly.cli.main())", "studio"]
+    where = subprocess.run(
+        [sys.executable, "-c", "import plainly; print(plainly.__file__)"],
+        env=environment, cwd=tmp_path, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert where.stdout.startswith(str(site))
+    subprocess.run(
+        [*run, "create", str(project), "--source", str(tmp_path / "s.txt"), "--outputs", f"A={tmp_path / 'o.txt'}"],
+        env=environment, cwd=tmp_path, check=True, capture_output=True,
+    )  # fmt: skip
+    port = free_port()
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [*run, "serve", str(project), "--port", str(port)], env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL
+    )
+    try:
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=1):
+                    break
+            except OSError:
+                assert process.poll() is None
+                assert time.perf_counter() - began < 30
+                time.sleep(0.02)
+        seconds = time.perf_counter() - began
+        for name in sorted(path.name for path in (ROOT / "src" / "plainly" / "studio" / "static").iterdir()):
+            assert httpx.get(f"http://127.0.0.1:{port}/static/{name}").status_code == 200
+    finally:
+        process.terminate()
+        process.wait(timeout=15)
+    if os.getloadavg()[0] < len(os.sched_getaffinity(0)):
+        assert seconds < 2.0, f"{seconds:.2f} s on a machine that is not busy with other things"

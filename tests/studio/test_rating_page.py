@@ -1,0 +1,242 @@
+"""Rating in the browser: five keys an item, no key dropped, and nothing entered is ever gone."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from studio.conftest import Make, Place, join, rating_project, saved, simple_items
+
+KEYS = ("4", "5", "2", "1", "Enter")
+
+
+def stored(place: Place) -> list[dict[str, Any]]:
+    return [json.loads(row.payload) for row in place.query("SELECT payload FROM entry ORDER BY id")]
+
+
+def rate(page: Any, times: int = 1) -> None:
+    for _ in range(times):
+        for key in KEYS:
+            page.keyboard.press(key)
+
+
+def ready(page: Any) -> None:
+    page.locator("fieldset.current").wait_for()
+
+
+def started(make: Make, serve: Any, context: Any, *, items: int, **more: Any) -> tuple[Place, Any, Any, str]:
+    place = make(rating_project(**more), simple_items(items))
+    server = serve(place)
+    page = context.new_page()
+    link = place.link()
+    join(page, server.url, link)
+    ready(page)
+    return place, server, page, link
+
+
+def test_four_scales_and_submit_in_five_keys_and_no_system_is_sent(make: Make, serve: Any, context: Any) -> None:
+    seen: list[str] = []
+    context.on("response", lambda response: seen.append(_text(response)))
+    place, _, page, _ = started(make, serve, context, items=5)
+    rate(page)
+    saved(page, 1)
+    (answer,) = stored(place)
+    assert answer["values"] == {"grammaticality": 4, "meaning": 5, "simplicity": -1, "structural_simplicity": -2}
+    assert any("Then the group made choice" in text for text in seen), "the bodies were looked at"
+    assert not any("secret-system" in text for text in seen)
+
+
+def _text(response: Any) -> str:
+    try:
+        return str(response.text())
+    except Exception:
+        return ""  # redirects have no body
+
+
+def test_faster_than_120_items_a_minute_no_key_is_dropped(make: Make, serve: Any, context: Any) -> None:
+    place, _, page, _ = started(make, serve, context, items=30)
+    began = page.evaluate("() => performance.now()")
+    rate(page, 30)
+    minutes = (page.evaluate("() => performance.now()") - began) / 60_000
+    saved(page, 30, timeout=40_000)
+    answers = stored(place)
+    assert len(answers) == 30
+    assert {json.dumps(one["values"], sort_keys=True) for one in answers} == {
+        json.dumps(answers[0]["values"], sort_keys=True)
+    }
+    assert 30 / minutes > 120
+
+
+def test_thirty_percent_failing_requests_lose_nothing(make: Make, serve: Any, context: Any) -> None:
+    place, _, page, _ = started(make, serve, context, items=12, assignment={"ahead": 10})
+    rng = random.Random(4)
+    failed = []
+
+    def fail(route: Any) -> None:
+        draw = rng.random()
+        if draw >= 0.3:
+            route.continue_()
+            return
+        failed.append(draw)
+        if draw < 0.1:
+            route.abort()
+        elif draw < 0.2:
+            route.fulfill(status=503, body="busy")
+        else:  # The server has it, but the reply gets lost: only the key keeps this from being stored twice.
+            route.fetch()
+            route.abort()
+
+    page.clock.install()
+    page.route("**/api/**", fail)
+    for _ in range(12):
+        ready(page)
+        rate(page)
+        page.clock.run_for(3500)
+    for _ in range(200):
+        page.clock.run_for(1000)
+        if page.locator("#saved[data-state=saved]").count():
+            break
+    saved(page, 12)
+    assert failed
+    assert len(stored(place)) == 12
+
+
+def test_a_ten_minute_outage_loses_nothing_and_shows_what_waits(make: Make, serve: Any, context: Any) -> None:
+    place, _, page, _ = started(make, serve, context, items=8)
+    page.clock.install()
+    page.route("**/api/**", lambda route: route.abort())
+    rate(page, 3)
+    page.locator("#saved", has_text="Not connected. 3 answers are kept in this browser").wait_for()
+    page.clock.fast_forward("10:00")
+    page.locator("#saved[data-state=waiting]", has_text="3 answers").wait_for()
+    assert stored(place) == []
+    page.unroute("**/api/**")
+    for _ in range(40):
+        page.clock.run_for(1000)
+        if page.locator("#saved[data-state=saved]").count():
+            break
+    saved(page, 3)
+    assert len(stored(place)) == 3
+
+
+def test_a_closed_tab_loses_nothing(make: Make, serve: Any, context: Any) -> None:
+    place, server, page, _ = started(make, serve, context, items=8)
+    page.route("**/api/**", lambda route: route.abort())
+    rate(page, 2)
+    page.keyboard.press("3")
+    page.close(run_before_unload=False)
+    assert stored(place) == []
+    again = context.new_page()
+    again.goto(f"{server.url}/work")
+    saved(again, 2)
+    assert len(stored(place)) == 2
+    assert again.locator("fieldset").first.locator("input:checked").get_attribute("value") == "3", "unfinished work too"
+
+
+def test_an_ended_session_loses_nothing(make: Make, serve: Any, context: Any) -> None:
+    place, server, page, link = started(make, serve, context, items=8)
+    place.store.write_now(lambda connection: connection.exec_driver_sql("DELETE FROM session"))
+    rate(page, 2)
+    page.locator("#saved", has_text="Session ended. 2 answers are kept").wait_for()
+    assert stored(place) == []
+    other = context.new_page()
+    join(other, server.url, link)
+    saved(page, 2, timeout=40_000)
+    assert len(stored(place)) == 2
+
+
+def test_another_persons_session_does_not_send_what_waits(make: Make, serve: Any, context: Any) -> None:
+    place, server, page, _ = started(make, serve, context, items=8)
+    place.store.write_now(lambda connection: connection.exec_driver_sql("DELETE FROM session"))
+    rate(page, 1)
+    page.locator("#saved", has_text="Session ended").wait_for()
+    other = context.new_page()
+    join(other, server.url, place.link())
+    ready(other)
+    page.locator("#saved", has_text="Somebody else uses this browser").wait_for(timeout=40_000)
+    assert stored(place) == []
+
+
+def test_a_stale_tab_explains_and_overwrites_nothing(make: Make, serve: Any, context: Any) -> None:
+    place, server, page, _ = started(make, serve, context, items=6)
+    second = context.new_page()
+    second.goto(f"{server.url}/work")
+    ready(second)
+    assert second.locator(".sentence").first.text_content() == page.locator(".sentence").first.text_content()
+    rate(page)
+    saved(page, 1)
+    for key in ("1", "1", "1", "1", "Enter"):
+        second.keyboard.press(key)
+    notice = second.locator("#notice", has_text="answered elsewhere")
+    notice.wait_for()
+    assert [one["values"]["meaning"] for one in stored(place)] == [5]
+    notice.get_by_text("Replace it with mine").click()
+    second.locator("#saved[data-state=saved]").wait_for()
+    assert [one["values"]["meaning"] for one in stored(place)] == [5, 1], "added, not overwritten"
+
+
+def test_a_blocked_submit_says_why_and_goes_there(make: Make, serve: Any, context: Any) -> None:
+    place, _, page, _ = started(make, serve, context, items=3)
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    page.locator("#notice", has_text="Does the version keep the meaning").wait_for()
+    assert page.evaluate("() => document.activeElement.name") == "scale-1"
+    assert stored(place) == []
+
+
+def test_back_changes_an_answer_also_after_a_reload(make: Make, serve: Any, context: Any) -> None:
+    place, _, page, _ = started(make, serve, context, items=5)
+    rate(page)
+    saved(page, 1)
+    page.reload()
+    ready(page)
+    page.keyboard.press("b")
+    page.get_by_text("You answered this item before").wait_for()
+    for key in ("1", "Enter"):
+        page.keyboard.press(key)
+    page.locator("#saved[data-state=saved]").wait_for()
+    assert [one["values"]["grammaticality"] for one in stored(place)] == [4, 1]
+    assert [row.revision for row in place.query("SELECT revision FROM entry ORDER BY id")] == [1, 2]
+
+
+def test_keys_are_shown_can_be_changed_and_turned_off(make: Make, serve: Any, context: Any) -> None:
+    place, _, page, _ = started(make, serve, context, items=5)
+    page.click("#keys-button")
+    page.get_by_label("Cannot judge this item: j. Change").click()
+    page.keyboard.press("q")
+    page.click("#keys-close")
+    assert page.locator("#cannot kbd").text_content() == "q"
+    page.keyboard.press("q")
+    saved(page, 1)
+    assert stored(place) == [{"cannot_judge": True}]
+    page.click("#keys-button")
+    page.get_by_label("Turn single-character keys off").check()
+    page.click("#keys-close")
+    page.keyboard.press("q")
+    page.wait_for_timeout(300)
+    assert len(stored(place)) == 1
+
+
+def test_a_long_scale_is_a_slider_and_digits_are_tens(make: Make, serve: Any, context: Any) -> None:
+    place = make(rating_project(protocol="direct-assessment"), simple_items(3))
+    page = context.new_page()
+    join(page, serve(place).url, place.link())
+    ready(page)
+    for key in ("7", "3", "0", "Enter"):
+        page.keyboard.press(key)
+    saved(page, 1)
+    assert stored(place)[0]["values"] == {"simplicity": 70, "fluency": 30, "meaning": 100}
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+def test_a_comment_keeps_hostile_and_bidirectional_text(make: Make, serve: Any, context: Any, direction: str) -> None:
+    place, _, page, _ = started(make, serve, context, items=2, direction=direction)
+    text = "<script>alert(1)</script> שלום 👩‍👩‍👧 e\u0301 =1+1 \u202e'\";--"
+    page.fill("#comment", text)
+    page.keyboard.press("Escape")
+    rate(page)
+    saved(page, 1)
+    assert stored(place)[0]["comment"] == text

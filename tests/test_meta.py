@@ -1,0 +1,459 @@
+"""Meta-evaluation on ratings small enough to check by hand, and on simulated ones of the size that studies have."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import plainly
+from plainly import meta
+from plainly.cli import main
+from plainly.errors import BadInput
+from plainly.evalset import EvalSet
+from plainly.meta.scores import MetricScores, mean_metric
+from plainly.ratings import Judgements, Ratings, load
+from plainly.stats.raters import reliability
+
+SOURCES = {
+    "1": "He was obliged to leave the city in 1942 .",
+    "2": "The tiny drum makes almost no sound at all .",
+    "3": "Muslims are required to visit it at least once .",
+}
+OUTPUTS = {
+    ("A", "1"): "He had to leave the city in 1942 .",
+    ("A", "2"): "The drum makes no sound .",
+    ("A", "3"): "Muslims must visit it once .",
+    ("B", "1"): "He was obliged to leave the city in 1942 .",
+    ("B", "3"): "Muslims are required to visit it .",
+}
+REFERENCES = {
+    "one": {"1": ("He had to leave the city .",), "2": ("The drum is quiet .",), "3": ("Muslims must go once .",)},
+}
+
+
+def small() -> Judgements:
+    values = np.array([[[2.0, 1], [1, 1], [2, 2]], [[0, 0], [np.nan, np.nan], [1, 0]]])
+    meaning = np.array([[[4.0], [3], [4]], [[5], [np.nan], [4]]])
+    systems, items = ("A", "B"), ("1", "2", "3")
+    return Judgements(
+        "small",
+        systems,
+        items,
+        {
+            "simplicity": Ratings("simplicity", systems, items, ("x", "y"), values, (-2, 2)),
+            "meaning": Ratings("meaning", systems, items, ("mean",), meaning),
+        },
+        sources=SOURCES,
+        outputs=OUTPUTS,
+        references=REFERENCES,
+        types={"A": "neural", "B": "rules"},
+    )
+
+
+def simulated(rng: np.random.Generator, *, systems: int = 6, items: int = 100, raters: int = 15) -> Judgements:
+    """Simplicity hangs on fluency; raters differ."""
+    fluency = rng.normal(size=(systems, items, 1)) + np.linspace(0, 1, systems)[:, None, None]
+    truth = 0.8 * fluency + rng.normal(size=(systems, items, 1))
+    names, numbers = tuple(f"s{i}" for i in range(systems)), tuple(map(str, range(items)))
+    return Judgements(
+        "simulated",
+        names,
+        numbers,
+        {
+            "simplicity": Ratings(
+                "simplicity", names, numbers, tuple(f"r{i}" for i in range(raters)),
+                truth + rng.normal(size=(systems, items, raters)),
+            ),
+            "fluency": Ratings("fluency", names, numbers, ("mean",), fluency),
+            "meaning": Ratings("meaning", names, numbers, ("mean",), rng.normal(size=(systems, items, 1))),
+        },
+        types={name: "even" if at % 2 == 0 else "odd" for at, name in enumerate(names)},
+    )  # fmt: skip
+
+
+def scores_of(judgements: Judgements, columns: dict[str, np.ndarray]) -> MetricScores:
+    return MetricScores(
+        judgements["simplicity"].units(), {name: mean_metric(name, values) for name, values in columns.items()}
+    )
+
+
+def test_rated_outputs_are_scored_and_systems_from_their_own_rows() -> None:
+    judgements = small()
+    units = judgements["simplicity"].units()
+    found = meta.score_units(judgements, units, ["sari", "fkgl"])
+    for system, items in {"A": "123", "B": "13"}.items():
+        expected = plainly.score(
+            sources=[SOURCES[item] for item in items],
+            outputs=[OUTPUTS[system, item] for item in items],
+            references=[REFERENCES["one"][item] for item in items],
+            metrics=["sari", "fkgl"],
+            intervals=False,
+        )
+        at = judgements.systems.index(system)
+        for spec in ("sari", "fkgl"):
+            assert found[spec].by_system(units)[at] == pytest.approx(float(expected[spec]))
+            np.testing.assert_allclose(
+                found[spec].segments[units.system == at], expected[spec].segments[spec], rtol=1e-12
+            )
+    assert found["fkgl"].better == "lower"
+    assert "refs:1" in found["sari"].signature
+
+
+def test_correlations_are_those_of_the_means() -> None:
+    judgements = small()
+    found = meta.meta_evaluate(
+        judgements, meta.score_units(judgements, judgements["simplicity"].units(), ["sari"]), dimensions=["simplicity"],
+        resamples=50,
+    )  # fmt: skip
+    human = [1.5, 1, 2, 0, 0.5]
+    segments = meta.score_units(judgements, judgements["simplicity"].units(), ["sari"])["sari"].segments
+    for kind, theirs in (
+        ("pearson", scipy.stats.pearsonr),
+        ("spearman", scipy.stats.spearmanr),
+        ("kendall", scipy.stats.kendalltau),
+    ):
+        row = found.row("sari", kind)
+        expected = theirs(segments, human)
+        assert row.estimate.value == pytest.approx(expected.statistic, abs=1e-9)
+        assert row.p_value == pytest.approx(expected.pvalue, abs=1e-9)
+        assert row.estimate.n == 5
+    system = found.row("sari", level="system")
+    assert system.estimate.value == pytest.approx(1)  # Two systems: a line through two points.
+    assert np.isnan(system.p_value)
+
+
+def test_a_metric_that_measures_fluency_is_found_out() -> None:
+    rng = np.random.default_rng(0)
+    judgements = simulated(rng)
+    units = judgements["simplicity"].units()
+    fluency = judgements.human("fluency", units)
+    own = judgements.human("simplicity", units) - 0.8 * fluency
+    scores = scores_of(
+        judgements,
+        {
+            "fluency in disguise": fluency + 0.3 * rng.normal(size=600),
+            "simplicity itself": own + 0.5 * rng.normal(size=600),
+        },
+    )
+    subset = meta.Filter(("fluency", "meaning"), threshold=0.0)
+    found = meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], subset=subset, resamples=200)
+    disguised, honest = found.row("fluency in disguise"), found.row("simplicity itself")
+    assert min(disguised.estimate.low, honest.estimate.low) > 0.3
+    partial = found.row("fluency in disguise", "partial")
+    assert partial.estimate.low < 0 < partial.estimate.high
+    assert found.row("simplicity itself", "partial").estimate.low > 0.5
+    assert partial.detail == "given fluency, meaning"
+    assert found.slices == {"all": 600, "filtered": int(subset.mask(judgements, units).sum())}
+    assert found.row("fluency in disguise", slice="filtered").estimate.value < disguised.estimate.value
+    better = {(c.slice, c.level, c.difference.test.partition(",")[0]): c.difference for c in found.comparisons}
+    assert better["filtered", "item", "williams"].p_value < 0.05
+    assert better["filtered", "item", "permute-both"].p_value < 0.05
+    assert better["filtered", "item", "williams"].difference < 0
+
+
+def test_lower_is_better_is_turned_round_in_tests_but_not_in_tables() -> None:
+    judgements = simulated(np.random.default_rng(1))
+    units = judgements["simplicity"].units()
+    human = judgements.human("simplicity", units)
+    scores = MetricScores(units, {"up": mean_metric("up", human), "down": mean_metric("down", -human, better="lower")})
+    found = meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], resamples=20)
+    assert found.row("down").estimate.value == pytest.approx(-1)
+    assert found.row("down", "accuracy").estimate.value == pytest.approx(1)
+    assert [c.difference.second for c in found.comparisons if c.level == "item"] == pytest.approx([1, 1])
+    assert found.metric_metric["up", "down"] == pytest.approx(-1)
+
+
+def test_copies_of_an_item_are_no_new_evidence() -> None:
+    # Twelve systems that wrote the same for each of ten items: the textbook's p sees 120 units, the draws see ten.
+    rng = np.random.default_rng(5)
+    axes = (tuple(f"s{i}" for i in range(12)), tuple(map(str, range(10))), ("m",))
+    human = np.broadcast_to(rng.normal(size=(1, 10, 1)), (12, 10, 1)).copy()
+    judgements = Judgements("copies", *axes[:2], {"simplicity": Ratings("simplicity", *axes, human)})
+    units = judgements["simplicity"].units()
+    values = judgements.human("simplicity", units)
+    scores = scores_of(judgements, {"m": 0.3 * values + np.tile(rng.normal(size=10), 12)})
+    row = meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], levels=["item"]).row("m")
+    assert row.p_value < 1e-6
+    assert row.p > 0.01
+    alone = scipy.stats.pearsonr(values[:10], scores["m"].segments[:10]).pvalue
+    assert 0.2 * alone < row.p < 5 * alone
+
+
+def test_slices_by_type_and_by_simplicity() -> None:
+    judgements = simulated(np.random.default_rng(1))
+    units = judgements["simplicity"].units()
+    scores = scores_of(judgements, {"m": judgements.human("simplicity", units)})
+    found = meta.meta_evaluate(
+        judgements, scores, dimensions=["simplicity"], slices=("type", "simplicity"), resamples=10
+    )
+    assert found.slices["type=even"] == found.slices["type=odd"] == 300
+    thirds = [found.slices[f"simplicity={name}"] for name in ("low", "middle", "high")]
+    assert thirds == [200, 200, 200]
+    with pytest.raises(BadInput, match="of what type"):
+        meta.meta_evaluate(replace(judgements, types={}), scores, dimensions=["simplicity"], slices=("type",))
+
+
+def test_undefined_is_undefined() -> None:
+    judgements = simulated(np.random.default_rng(1))
+    scores = scores_of(judgements, {"constant": np.ones(600), "absent": np.full(600, np.nan)})
+    found = meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], resamples=20)
+    for metric in ("constant", "absent"):
+        for row in found.rows:
+            if row.metric == metric and row.statistic != "accuracy":
+                assert np.isnan(row.estimate.value), row
+    assert all(np.isnan(c.difference.p_value) for c in found.comparisons)
+
+
+def test_system_level_intervals_draw_items() -> None:
+    judgements = simulated(np.random.default_rng(2), systems=8, items=40)
+    units = judgements["simplicity"].units()
+    human = judgements.human("simplicity", units)
+    scores = scores_of(judgements, {"m": human + np.random.default_rng(3).normal(size=len(units))})
+    found = meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], resamples=300)
+    row = found.row("m", level="system")
+    by_hand = [np.mean(human[units.system == s]) for s in range(8)], scores["m"].by_system(units)
+    assert row.estimate.value == pytest.approx(scipy.stats.pearsonr(*by_hand).statistic)
+    assert row.estimate.low < row.estimate.value < row.estimate.high
+    assert row.estimate.n == 8
+
+
+def test_ten_metrics_six_hundred_outputs_fifteen_raters_in_seconds() -> None:
+    rng = np.random.default_rng(0)
+    judgements = simulated(rng)
+    human = judgements.human("simplicity", judgements["simplicity"].units())
+    scores = scores_of(judgements, {f"m{i}": human + rng.normal(size=600) for i in range(10)})
+    start = time.process_time()
+    meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], resamples=1000)
+    meta.agreement(judgements["simplicity"])
+    assert time.process_time() - start < 30  # Measured 5 to 7 s of one core.
+
+
+def test_scores_from_a_file_of_plainly_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("system,id,sari,fkgl\nA,1,50,3\nA,2,40,2\nA,3,60,4\nB,1,20,9\n")
+    judgements = small()
+    units = judgements["simplicity"].units()
+    found = meta.given_scores(judgements, units, str(path))
+    np.testing.assert_array_equal(found["sari"].segments, [50, 40, 60, 20, np.nan])
+    assert found["sari"].by_system(units).tolist() == [50, 20]
+    path.write_text("system,id,sari\nC,1,50\n")
+    with pytest.raises(BadInput, match="for any rated output"):
+        meta.given_scores(judgements, units, str(path))
+
+
+def test_texts_of_a_test_set_are_joined_by_id() -> None:
+    bare = replace(small(), sources={}, outputs={}, references={})
+    units = bare["simplicity"].units()
+    with pytest.raises(BadInput, match="not what was rated"):
+        meta.score_units(bare, units, ["fkgl"])
+    evalset = EvalSet.of(list(SOURCES.values()), references=list(REFERENCES["one"].values()), ids=["1", "2", "3"])
+    outputs = {s: [OUTPUTS.get((s, i), "") for i in "123"] for s in "AB"}
+    joined = meta.with_texts(bare, evalset, outputs)
+    assert meta.score_units(joined, units, ["sari"])["sari"].segments == pytest.approx(
+        meta.score_units(small(), units, ["sari"])["sari"].segments
+    )
+    with pytest.raises(BadInput, match="is not in"):
+        meta.with_texts(bare, evalset[:1], outputs)
+    with pytest.raises(BadInput, match="no references 'two'"):
+        meta.score_units(small(), units, ["sari"], references="two")
+    with pytest.raises(BadInput, match="is not known"):
+        meta.score_units(replace(small(), outputs={("A", "1"): "x"}), units, ["fkgl"])
+
+
+def test_filter_by_hand() -> None:
+    judgements = small()
+    units = judgements["simplicity"].units()
+    # Meaning 4 3 4 5 4: mean 4, sd .632.
+    assert meta.Filter(("meaning",), threshold=0).mask(judgements, units).tolist() == [True, False, True, True, True]
+    assert meta.Filter(("meaning",), threshold=1).mask(judgements, units).tolist() == [False, False, False, True, False]
+    assert meta.Filter(("meaning",), threshold=5, unit="points").mask(judgements, units).sum() == 1
+    without = meta.Filter((), without_sources=["He was obliged, to leave the CITY in 1942."])
+    assert without.mask(judgements, units).tolist() == [False, True, True, False, True]
+    with pytest.raises(BadInput, match="sd or points"):
+        meta.Filter(unit="percent").mask(judgements, units)  # type: ignore[arg-type]
+
+
+def test_tradeoff_is_least_squares_and_warns() -> None:
+    rng = np.random.default_rng(0)
+    judgements = simulated(rng)
+    found = meta.tradeoff(judgements, "simplicity", "fluency", resamples=200)
+    units = judgements["simplicity"].units()
+    theirs = scipy.stats.linregress(judgements.human("simplicity", units), judgements.human("fluency", units))
+    assert found.slope == pytest.approx(theirs.slope, abs=1e-9)
+    assert found.intercept == pytest.approx(theirs.intercept, abs=1e-9)
+    assert found.r2 == pytest.approx(theirs.rvalue**2, abs=1e-9)
+    assert "rise and fall together" in found.warning
+    inverse = replace(judgements["fluency"], values=-judgements["fluency"].values)
+    turned = replace(judgements, ratings={**judgements.ratings, "adequacy": inverse})
+    assert "inversely related" in meta.tradeoff(turned, "simplicity", "adequacy", resamples=200).warning
+    assert meta.tradeoff(judgements, "fluency", "meaning", resamples=200).warning == ""
+
+
+def test_within_systems_takes_away_what_systems_differ_by() -> None:
+    # Within each system x and y are opposed; between systems they go together.
+    values = np.array([[[0.0], [1], [2]], [[10], [11], [12]]])
+    other = np.array([[[2.0], [1], [0]], [[12], [11], [10]]])
+    axes = (("A", "B"), ("1", "2", "3"), ("m",))
+    judgements = Judgements("w", *axes[:2], {"x": Ratings("x", *axes, values), "y": Ratings("y", *axes, other)})
+    found = meta.tradeoff(judgements, "x", "y", resamples=0)
+    assert found.correlation.value > 0.9
+    assert found.within_systems == pytest.approx(-1)
+
+
+def test_pareto_by_hand() -> None:
+    means = {"A": (3, 1), "B": (1, 3), "C": (1, 1), "D": (3, 1)}
+    axes = (tuple(means), ("1",), ("m",))
+    judgements = Judgements(
+        "p", *axes[:2],
+        {n: Ratings(n, *axes, np.array([[[float(m[at])]] for m in means.values()])) for at, n in enumerate("xy")},
+    )  # fmt: skip
+    found = {system: beaten for system, _, beaten in meta.pareto(judgements, ["x", "y"])}
+    assert found == {"A": (), "B": (), "D": (), "C": ("A", "B", "D")}
+
+
+def test_raters_who_stand_apart_are_named() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(80, 1))
+    ratings = truth + rng.normal(scale=0.7, size=(80, 10))
+    ratings[:, 2] = rng.normal(size=80)
+    ratings[:, 5] = -truth[:, 0]
+    ratings[:, 7] = 3
+    ratings[4:, 9] = np.nan
+    found = {rater.name: rater for rater in reliability(ratings)}
+    assert "far less" in found["3"].outlying or "without relation" in found["3"].outlying
+    assert "against the others" in found["6"].outlying
+    assert "same rating" in found["8"].outlying
+    assert np.isnan(found["8"].correlation)
+    assert "only 4" in found["10"].outlying
+    assert not any(found[name].outlying for name in ("1", "2", "4", "5", "7", "9"))
+    others = np.delete(ratings, 0, axis=1)
+    expected = scipy.stats.pearsonr(ratings[:, 0], np.nanmean(others, axis=1)).statistic
+    assert found["1"].correlation == pytest.approx(expected, abs=1e-9)
+
+
+def test_agreement_of_everything_at_once() -> None:
+    rng = np.random.default_rng(0)
+    values = np.clip(np.rint(3 + rng.normal(size=(3, 40, 1)) + rng.normal(scale=0.6, size=(3, 40, 4))), 1, 5)
+    ratings = Ratings("s", ("A", "B", "C"), tuple(map(str, range(40))), tuple("wxyz"), values)
+    found = meta.agreement(ratings, resamples=100, draws=100)
+    assert {name.partition(",")[0] for name in found.coefficients} == {
+        "Krippendorff's alpha", "Fleiss' kappa", "Davies–Fleiss kappa", "Cohen's kappa", "ICC",
+    }  # fmt: skip
+    assert all(0 < each.value < 1 for each in found.coefficients.values())
+    with pytest.raises(BadInput, match="no agreement to measure"):
+        meta.agreement(small()["meaning"])
+
+
+def write_ratings(path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    lines = ["system,item,rater,simplicity,meaning,source,output,type"]
+    for system in "ABC":
+        for item in range(12):
+            words = " ".join(rng.choice(["cat", "house", "extraordinary", "ran", "dog"], size=rng.integers(3, 9)))
+            for rater in "xyz":
+                simplicity, meaning = rng.integers(1, 6), rng.integers(1, 6)
+                lines.append(f"{system},{item},{rater},{simplicity},{meaning},the cat {item} .,{words} .,t{system}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(write_ratings(tmp_path / "r.csv"))
+    assert main(["meta", path, "-m", "fkgl,length", "--resamples", "50", "--by", "type", "--json"]) == 0
+    payload = json.loads(capsys.readouterr().out)
+    assert payload["schema"] == "plainly.meta/1"
+    found = {(r["metric"], r["level"], r["slice"], r["statistic"]): r for r in payload["correlations"]}
+    assert found["fkgl", "item", "all", "pearson"]["n"] == 36
+    assert found["fkgl", "item", "type=tA", "kendall"]["n"] == 12
+    tests = {(c["level"], c["test"].partition(",")[0]) for c in payload["comparisons"]}
+    assert tests == {(level, test) for level in ("item", "system") for test in ("williams", "permute-both")}
+    assert main(["meta", path, "-m", "fkgl", "--latex", "--resamples", "20", "--no-tests"]) == 0
+    assert r"\begin{tabular}" in capsys.readouterr().out
+    assert main(["meta", path, "--resamples", "20"]) == 0
+    out = capsys.readouterr().out
+    assert "Krippendorff's alpha, ordinal" in out
+    assert "on the frontier" in out
+    assert main(["meta", path, "--agreement", "--csv", "--resamples", "20"]) == 0
+    assert capsys.readouterr().out.startswith("dimension,name,value")
+    svg = tmp_path / "plot.svg"
+    assert main(["meta", path, "-m", "fkgl", "--resamples", "10", "--no-tests", "--plot", str(svg)]) == 0
+    assert svg.read_text(encoding="utf-8").startswith("<svg")
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--dimension", "flavour"], "Unknown dimension"),
+        (["-m", "sarri"], "Did you mean 'sari'"),
+        (["-m", "sari"], "references"),
+        (["-m", "fkgl", "--filter", "--filter-by", "clarity"], "clarity"),
+        (["--scale", "5"], "LOW..HIGH"),
+        (["--scale", "1..3"], "outside the scale"),
+        (["--columns", "rater"], "ROLE=COLUMN"),
+        (["--systems", "A,Z"], "Z"),
+        (["-m", "fkgl", "--plot", "x.bmp"], "let it end in"),
+    ],
+)
+def test_command_line_faults(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    path = str(write_ratings(tmp_path / "r.csv"))
+    assert main(["meta", path, *arguments, "--resamples", "5"]) == 2
+    assert says in capsys.readouterr().err
+    assert main(["meta", str(tmp_path / "none.csv")]) == 2
+    assert "There is no file" in capsys.readouterr().err
+
+
+def test_undefined_is_null_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("system,item,rater,rating\nA,1,x,3\nA,1,y,3\nA,2,x,3\nA,2,y,3\n")
+    assert main(["meta", str(path), "--agreement", "--json", "--resamples", "20"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["agreement"]
+    assert {each["value"] for each in found["coefficients"]} == {None}
+    assert found["resampled_kappa"]["median"] is None
+
+
+def test_plan_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(write_ratings(tmp_path / "r.csv"))
+    arguments = ["plan", path, "--budget", "60", "--draws", "50", "--sentences", "5,12", "--raters", "1,3"]
+    assert main([*arguments, "--json"]) == 0
+    payload = json.loads(capsys.readouterr().out)
+    assert payload["schema"] == "plainly.plan/1"
+    assert payload["answer"].startswith("With 60 ratings, use ")
+    assert [(p["sentences"], p["raters"]) for p in payload["budget"]] == [(60, 1), (20, 3)]
+    assert payload["test"] == "paired"
+    assert main(arguments) == 0
+    assert "With 60 ratings, use" in capsys.readouterr().out
+    assert main([*arguments, "--csv"]) == 0
+    assert capsys.readouterr().out.startswith("resampled,sentences,raters,tau")
+    svg = tmp_path / "curves.svg"
+    assert main([*arguments, "--plot", str(svg)]) == 0
+    assert svg.read_text(encoding="utf-8").startswith("<svg")
+    capsys.readouterr()
+    assert main(["plan", path, "--raters", "none"]) == 2
+    assert "whole numbers" in capsys.readouterr().err
+    assert main(["plan", path, "--sentences", "0"]) == 2
+    assert "at least 1" in capsys.readouterr().err
+
+
+@pytest.mark.mirror
+def test_simplicity_da_by_reference_set(mirror: Path) -> None:
+    judgements = load("simplicity-da")
+    units = judgements["simplicity_zscore"].units()
+    scores = [meta.score_units(judgements, units, ["sari"], references=name) for name in ("asset", "turkcorpus")]
+    found = meta.meta_evaluate(
+        judgements, scores, dimensions=["simplicity_zscore"], levels=["item"], compare=False, resamples=100
+    )
+    human = judgements.human("simplicity_zscore", units)
+    values = []
+    for name, of_set in zip(("asset", "turkcorpus"), scores, strict=True):
+        values.append(found.row("sari", references=name).estimate.value)
+        assert values[-1] == pytest.approx(scipy.stats.pearsonr(of_set["sari"].segments, human).statistic)
+    assert values == pytest.approx([0.236, 0.310], abs=0.001)

@@ -1,0 +1,168 @@
+"""Plans against SciPy's tests, against simulation, and against the figures known for the public ratings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from plainly import plan
+from plainly.errors import BadInput
+from plainly.plan import resampling
+from plainly.plan.components import power
+from plainly.ratings import Ratings, load
+
+SEVEN = ("Identity", "Moses", "SBMT-SARI", "NTS-h1_default_model", "NTS-h1_w2v_model", "NTS-h4_default_model",
+         "NTS-h4_w2v_model")  # fmt: skip
+
+
+def simulated(rng: np.random.Generator, *, items: int = 60, raters: int = 4, paired: bool = True) -> Ratings:
+    """Four systems at 0, .3, .8 and 1.5, items and raters with spread 1."""
+    truth = np.array([0, 0.3, 0.8, 1.5])[:, None] + rng.normal(size=(4, items)) * 0.7 + rng.normal(size=items) * 0.7
+    values = truth[:, :, None] + rng.normal(size=(4, items, raters))
+    if not paired:
+        values[rng.random((4, items)) < 0.6] = np.nan
+    return Ratings("s", ("A", "B", "C", "D"), tuple(map(str, range(items))), tuple("wxyz"[:raters]), values)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_the_pattern_is_what_scipys_t_tests_say(paired: bool) -> None:
+    for seed in range(5):
+        ratings = simulated(np.random.default_rng(seed), paired=paired)
+        found = plan.pattern(ratings)
+        assert found.test == ("paired" if paired else "welch")
+        for (one, other), decided in zip(found.pairs, found.pattern, strict=True):
+            a, b = (ratings.means[ratings.systems.index(name)] for name in (one, other))
+            if paired:
+                theirs = scipy.stats.ttest_rel(a, b)
+            else:
+                theirs = scipy.stats.ttest_ind(a[~np.isnan(a)], b[~np.isnan(b)], equal_var=False)
+            assert decided == (np.sign(theirs.statistic) if theirs.pvalue < 0.01 else 0)
+
+
+def test_tau_b_of_patterns_equals_scipy_and_both_ways_forgets_the_order() -> None:
+    rng = np.random.default_rng(0)
+    patterns, full = rng.integers(-1, 2, size=(50, 15)).astype(float), rng.integers(-1, 2, size=15).astype(float)
+    theirs = [scipy.stats.kendalltau(row, full).statistic for row in patterns]
+    np.testing.assert_allclose(resampling.tau_b(patterns, full), theirs, atol=1e-9)
+    assert np.isnan(resampling.tau_b(np.zeros((1, 15)), full)[0])
+    ratings = simulated(rng)
+    turned = ratings.of_systems(("D", "B", "A", "C"))
+    points = [
+        plan.sentences(plan.pattern(each), [20], draws=300, rng=np.random.default_rng(1))[0]
+        for each in (ratings, turned)
+    ]
+    assert points[0].tau == pytest.approx(points[1].tau, abs=1e-12)
+    assert points[0].tau_as_listed != pytest.approx(points[1].tau_as_listed, abs=0.005)
+
+
+def test_more_is_better_and_a_budget_goes_to_sentences() -> None:
+    reference = plan.pattern(simulated(np.random.default_rng(3)))
+    rng = np.random.default_rng(0)
+    by_size = plan.sentences(reference, [5, 15, 40, 120], draws=300, rng=rng)
+    assert [point.tau for point in by_size] == sorted(point.tau for point in by_size)
+    by_raters = plan.raters(reference, [1, 2, 4], draws=300, rng=rng)
+    assert [point.tau for point in by_raters] == sorted(point.tau for point in by_raters)
+    spent = plan.budget(reference, 60, [1, 2, 4], draws=300, rng=rng)
+    assert [(point.sentences, point.raters) for point in spent] == [(60, 1), (30, 2), (15, 4)]
+    assert spent[0].tau > spent[1].tau > spent[2].tau
+
+
+def test_systems_without_any_spread_are_told_apart_by_their_means() -> None:
+    values = np.ones((3, 10, 2)) * np.array([1, 2, 2.0])[:, None, None]
+    found = plan.pattern(Ratings("s", ("A", "B", "C"), tuple(map(str, range(10))), ("x", "y"), values))
+    assert found.pattern.tolist() == [-1, -1, 0]
+
+
+def test_variance_components_are_those_that_were_simulated() -> None:
+    rng = np.random.default_rng(0)
+    found = [plan.components(plan.pattern(simulated(rng, items=300))) for _ in range(10)]
+    assert np.mean([each.within for each in found]) == pytest.approx(1, rel=0.05)
+    assert np.mean([each.between for each in found]) == pytest.approx(0.49, rel=0.1)
+    unpaired = [plan.components(plan.pattern(simulated(rng, items=300), test="welch")) for _ in range(10)]
+    assert np.mean([each.between for each in unpaired]) == pytest.approx(0.98, rel=0.1)
+
+
+def test_power_is_what_simulation_finds() -> None:
+    parts = plan.Components(between=0.5, within=1.0, test="paired")
+    rng = np.random.default_rng(0)
+    for raters in (1, 3):
+        spread = np.sqrt(2 * (0.5 + 1.0 / raters))
+        drawn = rng.normal(0.6, spread, size=(4000, 40))
+        simulated_power = np.mean(scipy.stats.ttest_1samp(drawn, 0, axis=1).pvalue < 0.01)
+        assert power(parts, 0.6, sentences=40, raters=raters) == pytest.approx(simulated_power, abs=0.025)
+    assert power(parts, 0.0, sentences=40) == pytest.approx(0.01, abs=1e-9)
+
+
+def test_sentences_needed_and_detectable_are_each_others_inverse() -> None:
+    parts = plan.Components(between=325.0, within=971.0, test="welch")
+    need = plan.sentences_needed(parts, 10)
+    assert need is not None
+    assert power(parts, 10, sentences=need) >= 0.8 > power(parts, 10, sentences=need - 1)
+    assert plan.detectable(parts, sentences=need) == pytest.approx(10, abs=0.05)
+    needed = [plan.sentences_needed(parts, 10, raters=raters) for raters in (1, 2, 5, 15)]
+    # By hand: 2(325 + 971/k)(2.576 + .842)²/100, and a little more for the t distribution.
+    by_hand = [2 * (325 + 971 / raters) * (2.576 + 0.842) ** 2 / 100 for raters in (1, 2, 5, 15)]
+    assert needed == pytest.approx(by_hand, abs=4)
+    assert plan.sentences_needed(parts, 0) is None
+    assert plan.sentences_needed(parts, 1e-6) is None
+
+
+def test_the_answer_is_a_sentence() -> None:
+    found = plan.make_plan(simulated(np.random.default_rng(3)), total=200, draws=200)
+    assert found.answer.startswith("With 200 ratings, use 200 sentences with one rater each")
+    assert all(line.endswith(".") for line in found.advice)
+    again = plan.make_plan(simulated(np.random.default_rng(3)), total=200, draws=200)
+    assert found.by_budget == again.by_budget
+    for curve in found.curves.values():
+        assert [value for _, value in curve] == sorted(value for _, value in curve)
+    assert dict(found.curves[2])[50] > dict(found.curves[1])[50]
+
+
+def test_faults_are_named() -> None:
+    ratings = simulated(np.random.default_rng(0))
+    with pytest.raises(BadInput, match="at least two"):
+        plan.make_plan(ratings.of_systems(["A"]))
+    with pytest.raises(BadInput, match="between 0 and 1"):
+        plan.pattern(ratings, alpha=5)
+    with pytest.raises(BadInput, match="too few"):
+        plan.budget(plan.pattern(ratings), 1, [1], rng=np.random.default_rng(0))
+    with pytest.raises(BadInput, match="at least two sentences"):
+        plan.sentences(plan.pattern(ratings), [1], rng=np.random.default_rng(0))
+    unpaired = simulated(np.random.default_rng(0), items=3, paired=False)
+    with pytest.raises(BadInput, match=r"paired test needs items|fewer than two rated"):
+        plan.pattern(unpaired, test="paired")
+
+
+@pytest.mark.mirror
+def test_simplicity_da_gives_the_known_figures(mirror: Path) -> None:
+    # Figures found before for these ratings; Welch's test, since no sentence has all six systems.
+    judgements = load("simplicity-da")
+    reference = plan.pattern(judgements["simplicity"].of_systems(sorted(judgements.systems)))
+    assert reference.test == "welch"
+    by_size = plan.sentences(reference, (10, 50, 100), rng=np.random.default_rng(1))
+    by_raters = plan.raters(reference, (1, 2, 5, 15), rng=np.random.default_rng(2))
+    for points, known in ((by_size, (0.333, 0.814, 0.931)), (by_raters, (0.706, 0.818, 0.917, 0.980))):
+        assert [point.tau_as_listed for point in points] == pytest.approx(known, abs=0.02)
+        assert [point.tau for point in points] == pytest.approx(known, abs=0.02)
+    spent = plan.budget(reference, 200, (1, 2, 5, 15), rng=np.random.default_rng(3))
+    assert [point.tau for point in spent] == sorted((point.tau for point in spent), reverse=True)
+
+
+@pytest.mark.mirror
+def test_acl2018_gives_the_known_figures(mirror: Path) -> None:
+    judgements = load("acl2018")
+    known = {
+        "grammaticality": (0.880, 0.933, 0.949),
+        "meaning": (0.907, 0.953, 0.974),
+        "simplicity": (0.824, 0.863, 0.882),
+    }
+    for dimension, figures in known.items():
+        reference = plan.pattern(judgements[dimension].of_systems(SEVEN))
+        assert reference.test == "paired"
+        points = plan.raters(reference, (1, 2, 3), rng=np.random.default_rng(1))
+        assert [point.tau_as_listed for point in points] == pytest.approx(figures, abs=0.02)
+        spent = plan.budget(reference, 100, (1, 2, 3), rng=np.random.default_rng(2))
+        assert [point.tau for point in spent] == sorted((point.tau for point in spent), reverse=True)

@@ -1,0 +1,221 @@
+"""Ratings from every shape of table that studies use, and from the public sets; every fault is named."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plainly import ratings
+from plainly.errors import BadInput, UnknownName
+from plainly.ratings import Judgements, Ratings, read_ratings
+
+LONG = """system,item,rater,dimension,rating
+A,1,x,simplicity,2
+A,1,y,simplicity,1
+A,2,x,simplicity,-1
+B,1,x,simplicity,0
+B,2,y,simplicity,
+A,1,x,meaning,5
+"""
+
+
+def check(found: Judgements) -> None:
+    """What LONG says, however it was stored."""
+    simplicity = found["simplicity"]
+    assert found.systems == ("A", "B")
+    assert found.items == ("1", "2")
+    assert simplicity.raters == ("x", "y")
+    expected = [[[2, 1], [-1, np.nan]], [[0, np.nan], [np.nan, np.nan]]]
+    np.testing.assert_array_equal(simplicity.values, expected)
+    assert simplicity.scale == (-2, 2)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_long_csv_and_jsonl(tmp_path: Path) -> None:
+    check(read_ratings(write(tmp_path / "r.csv", LONG)))
+    head, *lines = LONG.splitlines()
+    records = [dict(zip(head.split(","), line.split(","), strict=True)) for line in lines]
+    for record in records:
+        record["rating"] = float(record["rating"]) if record["rating"] else None  # type: ignore[assignment]
+    check(read_ratings(write(tmp_path / "r.jsonl", "".join(json.dumps(record) + "\n" for record in records))))
+
+
+def test_a_column_for_each_dimension(tmp_path: Path) -> None:
+    text = "sys_name,sent_id,worker_id,simplicity,meaning\nA,1,x,2,5\nA,1,y,1,\nA,2,x,-1,4\nB,1,x,0,3\nB,2,x,,\n"
+    found = read_ratings(write(tmp_path / "r.csv", text))
+    check(found)
+    assert found["meaning"].scale == (1, 3) or found["meaning"].scale == (1, 5)
+    assert found.dimensions == ("simplicity", "meaning")
+
+
+def test_wide_tables(tmp_path: Path) -> None:
+    numbered = "system,id,simplicity_1,simplicity_2,fluency\nA,1,2,1,88.5\nA,2,-1,,70\nB,1,0,,60\nB,2,,,50\n"
+    found = read_ratings(write(tmp_path / "wide.csv", numbered))
+    assert found["simplicity"].raters == ("1", "2")
+    assert found["simplicity"].means.tolist()[0] == [1.5, -1]
+    assert found["fluency"].raters == ("mean",)
+    assert found["fluency"].scale is None
+    named = "system\titem\tsimplicity:x\tsimplicity:y\nA\t1\t2\t1\nA\t2\t-1\t\nB\t1\t0\t\nB\t2\t\t\n"
+    check(read_ratings(write(tmp_path / "wide.tsv", named)))
+
+
+def test_xlsx_with_one_and_with_two_rows_of_names(tmp_path: Path) -> None:
+    import openpyxl
+
+    one = openpyxl.Workbook()
+    for line in LONG.splitlines():
+        cells = line.split(",")
+        one.active.append([int(cell) if cell.lstrip("-").isdigit() else cell or None for cell in cells])
+    one.save(tmp_path / "one.xlsx")
+    check(read_ratings(tmp_path / "one.xlsx"))
+    two = openpyxl.Workbook()
+    rows = [
+        ["system", "item", "x", None, "y", None],
+        [None, None, "simplicity", "meaning", "simplicity", "meaning"],
+        ["A", 1, 2, 5, 1, None],
+        ["A", 2, -1, None, None, None],
+        ["B", 1, 0, None, None, None],
+        ["B", 2, None, None, None, 4],
+    ]
+    for row in rows:
+        two.active.append(row)
+    two.save(tmp_path / "two.xlsx")
+    check(read_ratings(tmp_path / "two.xlsx"))
+
+
+def test_ods(tmp_path: Path) -> None:
+    def cell(value: str) -> str:
+        kind = f'office:value-type="float" office:value="{value}"' if value.lstrip("-").isdigit() else ""
+        return f"<table:table-cell {kind}><text:p>{value}</text:p></table:table-cell>"
+
+    rows = "".join(
+        f"<table:table-row>{''.join(map(cell, line.split(',')))}</table:table-row>" for line in LONG.splitlines()
+    )
+    names = "".join(
+        f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
+    )
+    with zipfile.ZipFile(tmp_path / "r.ods", "w") as archive:
+        archive.writestr("content.xml", f"<a{names}><table:table>{rows}</table:table></a>")
+    check(read_ratings(tmp_path / "r.ods"))
+    write(tmp_path / "not.ods", "no zip")
+    with pytest.raises(BadInput, match="not an OpenDocument sheet"):
+        read_ratings(tmp_path / "not.ods")
+
+
+def test_columns_may_be_named_and_one_system_needs_no_column(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.csv", "sent,who,mark\n1,x,3\n1,y,4\n2,x,5\n")
+    found = read_ratings(path, columns={"item": "sent", "rater": "who", "rating": "mark"}, dimension="simplicity")
+    assert found.systems == ("outputs",)
+    assert found["simplicity"].means.tolist() == [[3.5, 5]]
+
+
+def test_texts_and_references_come_along(tmp_path: Path) -> None:
+    text = "system,item,rater,rating,source,output,reference_1,reference_2\n" + "".join(
+        f"{system},{item},x,3,source {item},output {system}{item},first {item},{'second' if item == 1 else ''}\n"
+        for system in "AB"
+        for item in (1, 2)
+    )
+    found = read_ratings(write(tmp_path / "r.csv", text))
+    assert found.dimensions == ("rating",)
+    assert found.sources == {"1": "source 1", "2": "source 2"}
+    assert found.outputs["B", "2"] == "output B2"
+    assert found.references == {"given": {"1": ("first 1", "second"), "2": ("first 2",)}}
+    line = {"item": 1, "rating": 2, "output": "", "references": ["a", "b"]}
+    again = read_ratings(write(tmp_path / "r.jsonl", json.dumps(line) + "\n"))
+    assert again.references == {"given": {"1": ("a", "b")}}
+    assert again.outputs == {("outputs", "1"): ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "scale", "says"),
+    [
+        ("system,item,rater,rating\nA,1,x,2\nA,1,x,3\n", None, None, r"r.csv:3: rater 'x' rated item '1' of 'A'"),
+        ("system,item,rater,rating\nA,1,x,two\n", None, None, r"r.csv:2, column 'rating': 'two' is not a number"),
+        ("system,item,rater,rating\nA,1,x,6\n", None, (1, 5), r"outside the scale 1..5"),
+        ("system,rater,rating\nA,x,6\n", None, None, "which item was rated"),
+        ("system,item,note\nA,1,good\n", None, None, "no column of ratings"),
+        ("system,item,rater,rating\nA,1,x,\n", None, None, "no ratings"),
+        ("system,item,rater,rating\nA,,x,1\n", None, None, "column 'item' is empty"),
+        ("system,item,rater,rating\nA,1,x,1\n", {"judge": "rater"}, None, "no role 'judge'"),
+        ("system,item,rater,rating\nA,1,x,1\n", {"rater": "who"}, None, "no column 'who'"),
+    ],
+)
+def test_faults_are_named(
+    tmp_path: Path, text: str, columns: dict[str, str] | None, scale: tuple[float, float] | None, says: str
+) -> None:
+    with pytest.raises(BadInput, match=says):
+        read_ratings(write(tmp_path / "r.csv", text), columns=columns, scale=scale)
+
+
+def test_standardised_takes_strictness_away() -> None:
+    values = np.array([[[1.0, 51, 7], [2, 52, 7], [3, 53, np.nan]]])
+    found = Ratings("simplicity", ("A",), ("1", "2", "3"), ("x", "y", "z"), values).standardised()
+    np.testing.assert_allclose(found.values[0, :, 0], found.values[0, :, 1])
+    assert np.isnan(found.values[0, :, 2]).all()  # Always the same: no z-score.
+    np.testing.assert_allclose(found.values[0, :, 0], [-np.sqrt(1.5), 0, np.sqrt(1.5)])
+
+
+def test_means_that_are_equal_on_paper_are_equal() -> None:
+    values = np.array([[[1.0, 0, 0], [0, 0, 0.0]], [[0, 0, 0.0], [0, 1, 0]]]) / 10
+    found = Ratings("s", ("A", "B"), ("1", "2"), ("x", "y", "z"), values)
+    assert found.system_means[0] == found.system_means[1]
+
+
+def test_units_matrix_and_systems() -> None:
+    values = np.full((2, 3, 2), np.nan)
+    values[0, 0], values[1, 2, 0], values[0, 2, 0] = [1, 2], 3, 4
+    found = Ratings("s", ("A", "B"), ("1", "2", "3"), ("x", "y"), values)
+    assert list(zip(found.units().system_names, found.units().item_names, strict=True)) == [
+        ("A", "1"), ("A", "3"), ("B", "3"),
+    ]  # fmt: skip
+    assert found.matrix().shape == (3, 2)
+    assert found.paired.tolist() == [False, False, True]
+    assert found.of_systems(["B"]).values.shape == (1, 3, 2)
+    with pytest.raises(UnknownName):
+        found.of_systems(["C"])
+    with pytest.raises(BadInput, match="shape"):
+        Ratings("s", ("A",), ("1",), ("x",), values)
+
+
+def test_judgements_come_together(tmp_path: Path) -> None:
+    one = read_ratings(write(tmp_path / "a.csv", "system,item,rater,rating\nA,1,x,1\nA,2,x,2\n"), dimension="s")
+    two = read_ratings(write(tmp_path / "b.csv", "system,item,rater,rating\nB,2,y,3\n"), dimension="s")
+    both = Judgements.together("both", one, two)
+    assert both["s"].values.shape == (2, 2, 2)
+    assert both["s"].means[1, 1] == 3
+    with pytest.raises(UnknownName, match="dimension of both"):
+        both["fluency"]
+
+
+@pytest.mark.mirror
+def test_public_sets(mirror: Path) -> None:
+    found = ratings.load("simplicity-da")
+    assert found.systems[0] == "Hybrid"
+    assert {len(found.systems), len(found.items)} == {6, 302}
+    assert (found["simplicity"].counts[found["simplicity"].counts > 0] == 15).all()
+    assert len(found["simplicity"].units()) == 600
+    assert {name: {len(of) for of in sets.values()} for name, sets in found.references.items()} == {
+        "all": {22}, "asset": {10}, "turkcorpus": {8}, "hsplit": {4},
+    }  # fmt: skip
+    acl = ratings.load("acl2018")
+    assert len(acl.systems) == 32
+    assert acl["simplicity"].paired.all()
+    assert set(acl["grammaticality"].counts.ravel().tolist()) == {3}
+    with pytest.raises(UnknownName, match="simplicity-da"):
+        ratings.load("simplicity-dx")
+
+
+@pytest.mark.mirror
+def test_every_card_of_ratings_by_system_and_item_can_be_read(mirror: Path) -> None:
+    for name in ("asset/ratings", "samsa/ratings", "simpeval/past", "structural-simplicity", "hsplit/ratings"):
+        found = ratings.load(name)
+        assert found.dimensions
+        assert all(np.isfinite(found[dimension].system_means).all() for dimension in found), name

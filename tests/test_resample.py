@@ -1,0 +1,205 @@
+"""Bootstrap intervals: they cover what they promise to cover, whatever is drawn, and the same seed draws the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plainly import data
+from plainly.errors import BadInput
+from plainly.evalset import EvalSet
+from plainly.evaluate import evaluate
+from plainly.references import draw, with_intervals
+from plainly.stats import resample
+from plainly.stats.resample import Resampler, VariantResampler, interval
+
+
+def ratio(totals: np.ndarray) -> np.ndarray:
+    return totals[..., :1] / totals[..., 1:]
+
+
+def _coverage(
+    draw_rows, score, truth: float, *, n: int, method: str, rng: np.random.Generator, times: int, draws: int
+) -> float:
+    hits = 0
+    for _ in range(times):
+        rows = draw_rows(n)
+        resampler = Resampler(n=n, resamples=draws, seed=int(rng.integers(2**31)))
+        (totals,) = resampler.totals([rows])
+        estimate = interval(rows, score, totals, method=method)[0]
+        hits += estimate.low <= truth <= estimate.high
+    return hits / times
+
+
+@pytest.mark.parametrize("n", [100, 359])
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_intervals_of_a_ratio_of_sums_cover_95_percent(n, method):
+    """The shape of most metrics: skewed counts over skewed counts that go together."""
+    rng = np.random.default_rng(11)
+
+    def items(n: int) -> np.ndarray:
+        size = 5 + rng.poisson(15, size=n)
+        return np.stack([rng.binomial(size, rng.beta(6, 4, size=n)), size], axis=1).astype(float)
+
+    covered = _coverage(items, ratio, 0.6, n=n, method=method, rng=rng, times=1000, draws=400)
+    assert 0.93 <= covered <= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.mirror
+@pytest.mark.parametrize(("spec", "times", "draws"), [("sari", 500, 400), ("bleu", 1000, 1000), ("fkgl", 1000, 1000)])
+@pytest.mark.parametrize("n", [100, 359])
+def test_intervals_of_real_metrics_cover_95_percent(mirror: Path, spec, times, draws, n):
+    """ASSET's sentences are the population, whose score is known; samples from it must find it 95 times in 100."""
+    evalset = data.load("asset/test")
+    scores = evaluate(evalset, {"ACCESS": data.outputs("asset/test", "ACCESS")}, [spec], intervals=False)["ACCESS"][
+        spec
+    ]
+    rng = np.random.default_rng(20)
+
+    def headline(totals: np.ndarray) -> np.ndarray:
+        return scores.metric.score(totals)[..., :1]
+
+    covered = _coverage(
+        lambda n: scores.rows[rng.integers(len(scores.rows), size=n)],
+        headline,
+        float(scores),
+        n=n,
+        method="percentile",
+        rng=rng,
+        times=times,
+        draws=draws,
+    )
+    assert 0.93 <= covered <= 0.97
+
+
+def test_intervals_over_groups_cover_where_intervals_over_items_do_not():
+    """Sentences of a document are alike; who draws them one by one is far too sure."""
+    rng = np.random.default_rng(31)
+    over_items = over_groups = 0
+    for _ in range(300):
+        rows = np.stack([np.repeat(rng.normal(size=60), 6) + 0.3 * rng.normal(size=360), np.ones(360)], axis=1)
+        groups = tuple(str(k) for k in np.repeat(np.arange(60), 6))
+        seed = int(rng.integers(2**31))
+        for resampler in (
+            Resampler(n=360, resamples=300, seed=seed),
+            Resampler(n=360, resamples=300, seed=seed, groups=groups),
+        ):
+            (totals,) = resampler.totals([rows])
+            estimate = interval(resampler.units(rows), ratio, totals, unit=resampler.unit)[0]
+            covered = estimate.low <= 0 <= estimate.high
+            over_groups += covered and resampler.groups is not None
+            over_items += covered and resampler.groups is None
+    assert 0.91 <= over_groups / 300 <= 0.98
+    assert over_items / 300 < 0.75
+
+
+def test_the_same_seed_gives_the_same_draws_in_any_chunks(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(41, 3))
+    whole = Resampler(n=41, resamples=1001, seed=5).totals([rows])[0]
+    in_one_go = np.random.default_rng(5).integers(41, size=(1001, 41))
+    np.testing.assert_allclose(rows[in_one_go].sum(axis=1), whole, rtol=0, atol=1e-12)
+    monkeypatch.setattr(resample, "CHUNK", 41 * 7)
+    np.testing.assert_allclose(Resampler(n=41, resamples=1001, seed=5).totals([rows])[0], whole, rtol=0, atol=1e-12)
+    assert not np.allclose(Resampler(n=41, resamples=1001, seed=6).totals([rows])[0], whole)
+
+
+def test_single_precision_is_used_only_where_it_is_exact():
+    rng = np.random.default_rng(1)
+    for rows in (
+        rng.integers(0, 90, size=(50, 4)).astype(float),
+        rng.integers(0, 2**23, size=(50, 4)).astype(float),
+        rng.random((50, 4)),
+    ):
+        drawn = np.random.default_rng(3).integers(50, size=(20, 50))
+        np.testing.assert_allclose(
+            Resampler(n=50, resamples=20, seed=3).totals([rows])[0], rows[drawn].sum(axis=1), rtol=1e-13
+        )
+
+
+def test_bca_corrects_a_skewed_statistic():
+    """BCa moves the interval of a variance-like ratio towards the long tail; percentile does not."""
+    rng = np.random.default_rng(3)
+    values = rng.exponential(size=80)
+    rows = np.stack([values**2, np.ones(80)], axis=1)
+    (totals,) = Resampler(n=80, resamples=4000, seed=1).totals([rows])
+    plain = interval(rows, ratio, totals, method="percentile")[0]
+    corrected = interval(rows, ratio, totals, method="bca")[0]
+    assert corrected.high > plain.high
+    assert corrected.low > plain.low
+
+
+def test_variants_are_drawn_one_a_unit():
+    """With two variants a unit, sums vary as sums of independent choices: variance = sum of the units' variances."""
+    rng = np.random.default_rng(4)
+    variants = rng.normal(size=(200, 2, 1))
+    totals = VariantResampler(resamples=4000, seed=2).totals(variants)[:, 0]
+    expected = variants.var(axis=1).sum()
+    assert totals.var() == pytest.approx(expected, rel=0.1)
+    assert totals.mean() == pytest.approx(variants.mean(axis=1).sum(), abs=4 * np.sqrt(expected / 4000))
+    both = VariantResampler(resamples=4000, seed=2, units=True).totals(variants)[:, 0]
+    assert both.var() == pytest.approx(200 * variants.var(), rel=0.1)
+
+
+class _ReferenceLength:
+    """A metric whose truth is known: the mean number of words of the references."""
+
+    name, needs, better, outputs = "length", frozenset({"references"}), "neither", ("length",)
+
+    def measure(self, evalset, outputs):
+        means = [np.mean([len(r.split()) for r in row]) for row in evalset.references]
+        return np.stack([means, np.ones(len(means))], axis=1)
+
+    def score(self, totals):
+        return ratio(totals)
+
+    def __repr__(self) -> str:
+        return "length"
+
+
+@pytest.mark.parametrize("count", [2, 5, 10])
+def test_intervals_over_references_have_the_width_that_theory_says(monkeypatch, count):
+    """For a mean over references, their variance is known: sum of the items' variances / count / items²."""
+    from dataclasses import dataclass
+
+    from plainly import registry
+    from plainly.protocol import Metric
+
+    @dataclass(frozen=True, repr=False)
+    class Length(_ReferenceLength, Metric):
+        pass
+
+    monkeypatch.setattr(registry, "metric", lambda spec: Length())
+    rng = np.random.default_rng(count)
+    words = rng.poisson(12, size=(150, count)) + 1
+    evalset = EvalSet.of(["x"] * 150, references=[[" ".join(["w"] * k) for k in row] for row in words])
+    outputs = {"A": ["x"] * 150}
+    evaluation = evaluate(evalset, outputs, ["length"], intervals=False)
+    drawn = draw(evalset, outputs, evaluation, over="references", resamples=3000, seed=1, halves=30)
+    found = with_intervals(evaluation, drawn, over="references", seed=1)["A"]["length"].value
+    standard_error = np.sqrt((words.var(axis=1, ddof=1) / count).sum()) / 150
+    assert (found.high - found.low) / (2 * 1.96) == pytest.approx(standard_error, rel=0.12)
+    assert found.value == pytest.approx(words.mean())
+    assert "references" in found.method
+
+
+def test_one_reference_says_nothing_about_others():
+    evalset = EvalSet.of(["a b c"] * 4, references=[["a b"]] * 4)
+    evaluation = evaluate(evalset, {"A": ["a b"] * 4}, ["sari"], intervals=False)
+    with pytest.raises(BadInput, match="one reference at most"):
+        draw(evalset, {"A": ["a b"] * 4}, evaluation, over="references")
+
+
+def test_metrics_without_references_do_not_vary_with_them():
+    evalset = EvalSet.of(["a b c d"] * 20, references=[["a b", "b c d"]] * 20)
+    outputs = {"A": ["a b c ."] * 20}
+    evaluation = evaluate(evalset, outputs, ["sari", "fkgl"], intervals=False)
+    drawn = draw(evalset, outputs, evaluation, over="references", resamples=50)
+    found = with_intervals(evaluation, drawn, over="references", seed=1)["A"]
+    assert "fkgl" not in drawn
+    assert isinstance(found["fkgl"].value, float)
+    assert set(draw(evalset, outputs, evaluation, over="both", resamples=50)) == {"sari", "fkgl"}
+    with pytest.raises(BadInput, match="change nothing"):
+        draw(evalset, outputs, evaluate(evalset, outputs, ["fkgl"], intervals=False), over="references")

@@ -1,0 +1,89 @@
+"""Sanity rows: known outputs, and a held-out reference that meets as many references as every system does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plainly import data, sanity
+from plainly.cli import main
+from plainly.errors import BadInput
+from plainly.evalset import EvalSet
+from plainly.evaluate import evaluate
+
+
+def test_the_rows_are_what_they_are_called():
+    evalset = EvalSet.of(["one two three four five", "a b c d e f g h i j"])
+    rows = sanity.rows(evalset, seed=1)
+    assert rows["(identity)"] == evalset.sources
+    assert rows["(first 80 % of words)"] == ("one two three four", "a b c d e f g h")
+    assert rows["(empty)"] == ("", "")
+    assert [sorted(r.split()) for r in rows["(shuffled words)"]] == [sorted(s.split()) for s in evalset.sources]
+    assert rows["(shuffled words)"][1] != evalset.sources[1]
+    assert rows == sanity.rows(evalset, seed=1)
+    with pytest.raises(BadInput, match="--source"):
+        sanity.rows(EvalSet.of(items=3))
+
+
+def test_leave_one_out_is_the_mean_over_folds():
+    sources = [f"the big cat {k} sat on a mat" for k in range(12)]
+    references = [[f"cat {k} sat on a mat", f"the cat {k} sat", f"a cat {k} was on a mat"] for k in range(12)]
+    outputs = {"A": [f"the cat {k} sat on a mat" for k in range(12)]}
+    evalset = EvalSet.of(sources, references=references)
+    found = sanity.leave_one_out(evalset, outputs, ["sari", "bleu"], intervals=False)
+    assert found.references == "2"
+    assert found.folds == 3
+    rows = {"A": [], sanity.HELD_OUT: []}
+    for left_out in range(3):
+        rest = EvalSet.of(sources, references=[[r for k, r in enumerate(row) if k != left_out] for row in references])
+        fold = evaluate(
+            rest, {**outputs, sanity.HELD_OUT: [row[left_out] for row in references]}, ["bleu"], intervals=False
+        )
+        for system in rows:
+            rows[system].append(fold[system]["bleu"].rows)
+    for system, tables in rows.items():
+        score = found.evaluation[system]["bleu"]
+        assert float(score) == pytest.approx(float(score.metric.score(np.mean(tables, axis=0).sum(axis=0))[0]))
+    assert "refs:2" in found.evaluation["A"]["bleu"].signature
+    assert "left-out" in found.evaluation["A"]["bleu"].signature
+
+
+def test_items_with_one_reference_take_no_part():
+    evalset = EvalSet.of(["a b c", "d e f", "g h i"], references=[["a b", "a c"], ["d e"], ["g h", "g i", "h i"]])
+    outputs = {"A": ["a b", "d e", "g h"]}
+    found = sanity.leave_one_out(evalset, outputs, ["sari"], intervals=False)
+    assert found.items == 2
+    assert found.references == "1 to 2"
+    with pytest.raises(BadInput, match="two or more"):
+        sanity.leave_one_out(EvalSet.of(["a"], references=[["a"]]), {"A": ["a"]}, ["sari"])
+
+
+@pytest.mark.mirror
+def test_on_asset_people_beat_systems_and_disorder_fools_nobody(mirror: Path):
+    evalset = data.load("asset/test")
+    outputs = {"ACCESS": data.outputs("asset/test", "ACCESS"), **sanity.rows(evalset)}
+    found = sanity.leave_one_out(evalset, outputs, ["sari", "bleu"], intervals=False).evaluation
+    sari = {system: float(found[system]["sari"]) for system in found}
+    assert (
+        sari[sanity.HELD_OUT]
+        > sari["ACCESS"]
+        > max(value for name, value in sari.items() if name.startswith("(") and name != sanity.HELD_OUT)
+    )
+    bleu = {system: float(found[system]["bleu"]) for system in found}
+    assert bleu["(identity)"] > bleu["ACCESS"] > bleu[sanity.HELD_OUT], "BLEU prefers a copy to what people write"
+
+
+def test_on_the_command_line(capsys):
+    assert main(["score", "--demo", "--sanity", "--json", "-m", "sari,fkgl", "editor"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    names = [system["system"] for system in found["systems"]]
+    assert names == ["editor", "(identity)", "(first 80 % of words)", "(empty)", "(shuffled words)"]
+    empty = next(system for system in found["systems"] if system["system"] == "(empty)")
+    assert empty["scores"]["fkgl"]["value"] is None
+    assert [system["system"] for system in found["leave_one_out"]["systems"]][-1] == sanity.HELD_OUT
+    assert "copies" not in {warning["code"] for warning in found["warnings"]}, "sanity rows are no patients"
+    assert main(["score", "--demo", "--sanity", "editor"]) == 0
+    assert "each left out once" in capsys.readouterr().out
