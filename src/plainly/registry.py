@@ -35,6 +35,15 @@ METRICS: dict[str, str] = {
     "length": "plainly.metrics.form:Length",
     "lexical": "plainly.metrics.lexical:Lexical",
     "command": "plainly.metrics.command:Command",
+    "sle": "plainly.metrics.learned.sle:Sle",
+    "meaning": "plainly.metrics.learned.meaning:Meaning",
+    "samsa": "plainly.metrics.learned.events:Samsa",
+    "sle-published": "plainly.metrics.adapters.regressors:PublishedSle",
+    "meaningbert": "plainly.metrics.adapters.regressors:MeaningBert",
+    "entailment": "plainly.metrics.adapters.regressors:Entailment",
+    "regressor": "plainly.metrics.adapters.regressors:Regressor",
+    "bertscore": "plainly.metrics.adapters.bertscore:BertScore",
+    "lens": "plainly.metrics.adapters.lens:Lens",
 }
 ENTRY_POINT_GROUP = "plainly.metrics"
 

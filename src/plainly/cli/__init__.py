@@ -26,6 +26,7 @@ COMMANDS = {
     "reproduce": "compute the tables of a paper again",
     "data": "list, describe and fetch public test sets and outputs",
     "studio": "run the human evaluation in a web application",
+    "train": "train a simplicity estimate on levelled documents",
 }
 
 _EPILOG = "plainly COMMAND --help tells what a command takes. Start with: plainly score --demo"

@@ -1,0 +1,109 @@
+"""From a corpus to training examples: softened labels, joined neighbours, a second scale, harmless-looking damage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plainly.errors import BadInput
+from plainly.learn import noise
+from plainly.learn.corpus import Corpus
+from plainly.learn.levels import Parts
+from plainly.learn.soften import Floats, soften
+
+if TYPE_CHECKING:
+    from plainly.learn.recipe import Recipe
+
+_CLAUSES = re.compile(r"(?:,|;|—| – |: )\s*|\s(?=(?:and|but|because|which|who|although|while|when|so)\s)")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Texts and a row of targets for each, one per head; NaN where a text has none."""
+
+    texts: tuple[str, ...]
+    targets: Floats
+
+    def __add__(self, other: Rows) -> Rows:
+        return Rows(self.texts + other.texts, np.concatenate([self.targets, other.targets]))
+
+
+def labelled(corpus: Corpus, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> Rows:
+    """What a model learns from the labels themselves."""
+    grade = dict(zip(corpus.levelled.sentences, corpus.grades, strict=True))
+    train = parts.train
+    labels = train.levels
+    if recipe.softened:
+        grades = np.array([grade[sentence] for sentence in train.sentences])
+        labels = soften(train.levels, grades, span=recipe.span, exclude=recipe.exclude).labels
+    kept: list[int] = np.flatnonzero(np.isfinite(labels)).tolist()
+    width = len(corpus.heads)
+    rows = _on_first(tuple(train.sentences[i] for i in kept), labels[kept], width)
+    if corpus.rated is not None:
+        rows += rated(corpus, turns=recipe.repeats)
+    pairs = _neighbours(parts, kept)
+    if recipe.joined and pairs:
+        taken = [pairs[i] for i in rng.choice(len(pairs), size=int(recipe.joined * len(pairs)), replace=False)]
+        texts = tuple(f"{train.sentences[a]} {train.sentences[b]}" for a, b in taken)
+        rows += _on_first(texts, np.array([(labels[a] + labels[b]) / 2 - recipe.joined_cost for a, b in taken]), width)
+    return rows + damaged(rows, share=recipe.noise, rng=rng)
+
+
+def rated(corpus: Corpus, *, turns: int) -> Rows:
+    """The training sentences of the second scale, ``turns`` times, every second time in tokenised form."""
+    if corpus.rated is None:
+        raise BadInput("This corpus has no second scale to learn from.")
+    chosen = [i for i, part in enumerate(corpus.rated.parts) if part == "train"]
+    rows = Rows((), np.empty((0, len(corpus.heads))))
+    for turn in range(turns):
+        texts = corpus.rated.spaced if turn % 2 and corpus.rated.spaced else corpus.rated.sentences
+        targets = np.full((len(chosen), len(corpus.heads)), np.nan)
+        targets[:, 1] = [corpus.rated.values[i] for i in chosen]
+        rows += Rows(tuple(texts[i] for i in chosen), targets)
+    return rows
+
+
+def unlabelled(corpus: Corpus, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> tuple[str, ...]:
+    """Texts for teachers to label: sentences, single clauses and, where they learnt of them, joined neighbours."""
+    train = parts.train
+    texts = list(train.sentences)
+    if recipe.joined:
+        texts += [f"{train.sentences[a]} {train.sentences[b]}" for a, b in _neighbours(parts, range(len(train)))]
+    if corpus.rated is not None:
+        chosen = [i for i, part in enumerate(corpus.rated.parts) if part == "train"]
+        rated = [corpus.rated.sentences[i] for i in chosen]
+        texts += rated
+        texts += [corpus.rated.spaced[i] for i in chosen] if corpus.rated.spaced else []
+        if recipe.joined:
+            texts += [f"{rated[a]} {rated[b]}" for a, b in enumerate(rng.permutation(len(rated)))]
+    for sentence in tuple(texts):
+        clauses = [clause.strip() for clause in _CLAUSES.split(sentence)]
+        clauses = [clause for clause in clauses if 4 <= len(clause.split()) <= 25]
+        if len(clauses) > 1 and rng.random() < 0.4:
+            clause = clauses[rng.integers(len(clauses))]
+            texts.append(f"{clause[0].upper()}{clause[1:].rstrip('.!?')}.")
+    return tuple(texts)
+
+
+def damaged(rows: Rows, *, share: float, rng: np.random.Generator) -> Rows:
+    """A share of the rows again, damaged, with the same targets."""
+    whole, rest = divmod(share, 1.0)
+    chosen = [i for _ in range(int(whole)) for i in range(len(rows.texts))]
+    chosen += rng.choice(len(rows.texts), size=int(rest * len(rows.texts)), replace=False).tolist()
+    return Rows(tuple(noise.damage(rows.texts[i], rng) for i in chosen), rows.targets[chosen])
+
+
+def _neighbours(parts: Parts, kept: Sequence[int]) -> list[tuple[int, int]]:
+    documents = parts.train.documents
+    return [(a, b) for a, b in pairwise(kept) if b == a + 1 and documents[a] == documents[b]]
+
+
+def _on_first(texts: tuple[str, ...], labels: Floats, width: int) -> Rows:
+    targets = np.full((len(texts), width), np.nan)
+    targets[:, 0] = labels
+    return Rows(texts, targets)

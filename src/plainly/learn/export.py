@@ -1,0 +1,131 @@
+"""From a trained model to what plainly loads: ONNX in eight bits, the tokenizer, and a check that both agree."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from plainly.errors import MissingExtra, PlainlyError
+from plainly.learn.model import Estimator, encode, predict
+from plainly.learn.quantise import quantise
+
+# Opset 20 is the first with GELU as one operation.
+_OPSET = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far the exported model is from the trained one, on the first head."""
+
+    largest: float
+    mean: float
+    correlation: float
+    texts: int
+
+
+class _Exported(torch.nn.Module):
+    def __init__(self, model: Estimator, layer: int) -> None:
+        super().__init__()
+        self.model, self.layer = model, layer
+
+    def forward(self, tokens: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        values, layers = self.model(tokens, mask)
+        return values, layers[self.layer]
+
+
+def export(
+    model: Estimator,
+    tokenizer: Any,
+    directory: Path,
+    *,
+    name: str,
+    layer: int,
+    longest: int,
+    facts: Mapping[str, Any],
+    check: Sequence[str],
+    eight_bits: bool = True,
+    tolerance: float | None = None,
+) -> Agreement:
+    """Write ``model.onnx``, ``tokenizer.json`` and ``model.json``, and compare both runtimes on the texts ``check``.
+
+    Without ``eight_bits`` they must agree to 1e-3; in eight bits the mean difference must stay under 0.1 levels.
+    """
+    try:
+        import onnx
+    except ImportError:
+        raise MissingExtra("Exporting a model", package="onnx", extra="train") from None
+    directory.mkdir(parents=True, exist_ok=True)
+    graph = _graph(model, layer)
+    onnx.save(quantise(graph) if eight_bits else graph, directory / "model.onnx")
+    tokenizer.backend_tokenizer.no_padding()
+    tokenizer.backend_tokenizer.no_truncation()
+    tokenizer.backend_tokenizer.save(str(directory / "tokenizer.json"), pretty=False)
+    known = {"name": name, "heads": list(model.heads), "longest": longest, "layer": layer, **facts}
+    (directory / "model.json").write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    found = agreement(model, tokenizer, directory, check, longest=longest)
+    allowed = tolerance if tolerance is not None else 0.1 if eight_bits else 1e-3
+    if not (found.mean if eight_bits else found.largest) <= allowed:
+        raise PlainlyError(
+            f"The exported model differs from the trained one by {found.mean:.3g} on average and {found.largest:.3g} "
+            f"at most on {found.texts} texts, more than the {allowed} allowed. Export without eight bits (--float)."
+        )
+    return found
+
+
+def agreement(model: Estimator, tokenizer: Any, directory: Path, texts: Sequence[str], *, longest: int) -> Agreement:
+    """Score the same texts in both runtimes."""
+    from plainly.metrics.learned import encoder
+
+    here = next(model.parameters()).device
+    trained = predict(model, encode(tokenizer, texts, longest=longest), device=here)[:, 0]
+    exported = encoder.load(str(directory)).estimates(texts)[:, 0]
+    apart = np.abs(trained - exported)
+    varied = len(texts) > 1 and np.ptp(trained) > 0 and np.ptp(exported) > 0
+    return Agreement(
+        largest=float(apart.max()),
+        mean=float(apart.mean()),
+        correlation=float(np.corrcoef(trained, exported)[0, 1]) if varied else float("nan"),
+        texts=len(texts),
+    )
+
+
+def _graph(model: Estimator, layer: int) -> Any:
+    import onnx
+
+    here = next(model.parameters()).device
+    model = model.cpu().eval()
+    encoder: Any = model.encoder
+    if hasattr(encoder, "set_attn_implementation"):
+        encoder.set_attn_implementation("eager")  # Written out, it is fused again by the runtime.
+    tokens = torch.tensor([[2, 3, 4, 5, 3], [3, 4, 2, 0, 0], [4, 2, 5, 0, 0]])
+    mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]])
+    sizes = {0: torch.export.Dim("batch", min=1, max=8192), 1: torch.export.Dim("length", min=2, max=512)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = torch.onnx.export(
+            _Exported(model, layer),
+            (tokens, mask),
+            input_names=["tokens", "mask"],
+            output_names=["values", "vectors"],
+            dynamic_shapes=(sizes, sizes),
+            dynamo=True,
+            opset_version=_OPSET,
+            verbose=False,
+        )
+    model.to(here)
+    found: Any = program.model_proto  # type: ignore[union-attr]
+    for node in found.graph.node:  # The exporter's notes hold paths of the machine it ran on.
+        del node.metadata_props[:]
+        node.doc_string = ""
+    for value in (*found.graph.value_info, *found.graph.input, *found.graph.output, *found.graph.initializer):
+        del value.metadata_props[:]
+    del found.metadata_props[:], found.graph.metadata_props[:]
+    onnx.checker.check_model(found)
+    return found

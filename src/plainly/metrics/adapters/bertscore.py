@@ -1,0 +1,135 @@
+"""BERTScore (Zhang et al. 2019) with any encoder and layer, as the authors' package counts it."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from plainly.errors import BadInput, BadSpec
+from plainly.evalset import EvalSet
+from plainly.metrics.adapters import weights
+from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.registry import choice
+
+
+@dataclass(frozen=True, repr=False)
+class BertScore(Metric):
+    """Token-matching F1, precision and recall, 0–100, of the best reference (or of the source).
+
+    ``layer`` is the hidden layer the vectors are taken from (the package's default for roberta-large is 17), ``idf``
+    weighs tokens by how rare they are in the references, ``baseline`` is the package's baseline file for the model, by
+    which scores are rescaled. Marks of beginning and end have no weight but may be matched, as in the package.
+    """
+
+    model: str = "FacebookAI/roberta-large"
+    layer: int = 17
+    idf: bool = False
+    baseline: str = ""
+    against: Literal["references", "source"] = "references"
+    longest: int = 512
+
+    name: ClassVar[str] = "bertscore"
+    needs: ClassVar[Needs] = frozenset()
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+
+    def __post_init__(self) -> None:
+        choice(self.against, ("references", "source"), parameter="against")
+        if self.layer < 0:
+            raise BadSpec("bertscore(layer=…) counts from 0, the embeddings; give the package's number of layers.")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        if self.against == "references":
+            evalset.require_references("bertscore")
+            known: Sequence[Sequence[str]] = evalset.references
+        else:
+            known = [[source] for source in evalset.sources]
+        loaded = weights.encoder(self.model)
+        if self.layer > loaded.model.config.num_hidden_layers:
+            raise BadSpec(f"{self.model!r} has {loaded.model.config.num_hidden_layers} layers, not {self.layer}.")
+        texts = [*outputs, *(text for row in known for text in row)]
+        vectors = self._vectors(loaded, list(dict.fromkeys(texts)))
+        rarity = self._rarity(loaded, [text for row in known for text in row]) if self.idf else None
+        floor = self._floor()
+        rows = np.zeros((len(outputs), 4))
+        for at, (output, others) in enumerate(zip(outputs, known, strict=True)):
+            candidates = [_match(vectors[output], vectors[other], rarity, _special(loaded)) for other in others]
+            best = max((_rescaled(found, floor) for found in candidates), key=lambda found: found[0])
+            rows[at] = (*best, 1.0)
+        return rows
+
+    def score(self, totals: Floats) -> Floats:
+        sums, counts = totals[..., :3], totals[..., 3:]
+        found: Floats = 100 * np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+        return found
+
+    def _vectors(self, loaded: weights.Weights, texts: Sequence[str]) -> dict[str, tuple[list[int], Any]]:
+        loaded.model.config.output_hidden_states = True
+        found = {}
+        for at, row in loaded.run(texts, lambda outputs, mask: outputs.hidden_states[self.layer], longest=self.longest):
+            ids = loaded.tokenizer(texts[at], truncation=True, max_length=self.longest)["input_ids"]
+            vectors = row[: len(ids)].float().cpu().numpy()
+            found[texts[at]] = (ids, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+        return found
+
+    def _rarity(self, loaded: weights.Weights, references: Sequence[str]) -> dict[int, float]:
+        """log((n + 1) / (df + 1)) over the references, as in the package."""
+        counts: Counter[int] = Counter()
+        for text in references:
+            counts.update(set(loaded.tokenizer(text, truncation=True, max_length=self.longest)["input_ids"]))
+        return {token: math.log((len(references) + 1) / (counts[token] + 1)) for token in range(len(loaded.tokenizer))}
+
+    def _floor(self) -> tuple[float, float, float] | None:
+        if not self.baseline:
+            return None
+        try:
+            rows = {int(row["LAYER"]): row for row in csv.DictReader(Path(self.baseline).read_text().splitlines())}
+            row = rows[self.layer]
+            return float(row["F"]), float(row["P"]), float(row["R"])
+        except (OSError, KeyError, ValueError) as error:
+            raise BadInput(
+                f"{self.baseline!r} is no baseline file with a row for layer {self.layer} ({error}). It is the "
+                "package's bert_score/rescale_baseline/en/MODEL.tsv, with the columns LAYER,P,R,F."
+            ) from None
+
+
+def _special(loaded: weights.Weights) -> frozenset[int]:
+    tokenizer = loaded.tokenizer
+    return frozenset(
+        token for token in (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.bos_token_id) if token is not None
+    ) | frozenset(token for token in (tokenizer.eos_token_id,) if token is not None)
+
+
+def _match(
+    output: tuple[list[int], Any],
+    other: tuple[list[int], Any],
+    rarity: dict[int, float] | None,
+    special: frozenset[int],
+) -> tuple[float, float, float]:
+    similar = output[1] @ other[1].T
+    precision = _weighted(similar.max(axis=1), output[0], rarity, special)
+    recall = _weighted(similar.max(axis=0), other[0], rarity, special)
+    both = precision + recall
+    return (2 * precision * recall / both if both else 0.0), precision, recall
+
+
+def _weighted(values: Any, ids: list[int], rarity: dict[int, float] | None, special: frozenset[int]) -> float:
+    weight = np.array([0.0 if token in special else 1.0 if rarity is None else rarity[token] for token in ids])
+    return float((values * weight).sum() / weight.sum()) if weight.sum() > 0 else 0.0
+
+
+def _rescaled(
+    found: tuple[float, float, float], floor: tuple[float, float, float] | None
+) -> tuple[float, float, float]:
+    if floor is None:
+        return found
+    f1, precision, recall = ((value - low) / (1 - low) for value, low in zip(found, floor, strict=True))
+    return f1, precision, recall

@@ -1,0 +1,152 @@
+"""Published models with one head: SLE, MeaningBERT, entailment, and any regressor by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from plainly.errors import BadInput, BadSpec
+from plainly.evalset import EvalSet
+from plainly.metrics.adapters import weights
+from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.registry import choice
+
+
+@dataclass(frozen=True, repr=False)
+class PublishedSle(Metric):
+    """SLE with its published weights (Cripwell et al. 2023): RoBERTa, one head, 128 tokens, levels 0 to 4.
+
+    Trained on Newsela; what plainly ships as ``sle`` is another model on the same scale. The two are not comparable.
+    """
+
+    model: str = "liamcripwell/sle-base"
+    target: float | None = None
+
+    name: ClassVar[str] = "sle-published"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source", "error")
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        loaded = weights.classifier(self.model, labels=1)
+        source = evalset.prepare(
+            ("sle-published", self.model), lambda evalset: weights.values(loaded, evalset.sources, longest=128)[:, 0]
+        )
+        level = weights.values(loaded, outputs, longest=128)[:, 0]
+        error = np.abs(level - self.target) if self.target is not None else np.full(len(outputs), np.nan)
+        return _rows(level - source, level, source, error)
+
+    def score(self, totals: Floats) -> Floats:
+        return _means(totals)
+
+
+@dataclass(frozen=True, repr=False)
+class MeaningBert(Metric):
+    """MeaningBERT (Beauchemin et al. 2023): meaning kept between source and output, 0–100, as the model gives it."""
+
+    model: str = "davebulaval/MeaningBERT"
+    longest: int = 512
+
+    name: ClassVar[str] = "meaningbert"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("meaning",)
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        loaded = weights.classifier(self.model, labels=1)
+        pairs = list(zip(evalset.sources, outputs, strict=True))
+        return _rows(weights.values(loaded, pairs, longest=self.longest)[:, 0])
+
+    def score(self, totals: Floats) -> Floats:
+        return _means(totals)
+
+
+@dataclass(frozen=True, repr=False)
+class Entailment(Metric):
+    """Does the source entail the output (``faithful``), and the output the source (``complete``)? Probabilities, 0–100.
+
+    Any model for natural-language inference; which of its labels means entailment is read from its configuration.
+    """
+
+    model: str = "FacebookAI/roberta-large-mnli"
+    longest: int = 256
+
+    name: ClassVar[str] = "entailment"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("faithful", "complete", "contradiction")
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        loaded = weights.classifier(self.model)
+        labels = {str(label).casefold(): int(at) for label, at in loaded.model.config.label2id.items()}
+        if "entailment" not in labels or "contradiction" not in labels:
+            raise BadInput(
+                f"{self.model!r} has the labels {', '.join(labels)}; an entailment model names entailment and "
+                "contradiction in its config.json (label2id)."
+            )
+        there = self._probabilities(loaded, list(zip(evalset.sources, outputs, strict=True)))
+        back = self._probabilities(loaded, list(zip(outputs, evalset.sources, strict=True)))
+        yes, no = labels["entailment"], labels["contradiction"]
+        return _rows(100 * there[:, yes], 100 * back[:, yes], 100 * there[:, no])
+
+    def score(self, totals: Floats) -> Floats:
+        return _means(totals)
+
+    def _probabilities(self, loaded: weights.Weights, pairs: list[tuple[str, str]]) -> Floats:
+        logits = weights.values(loaded, pairs, longest=self.longest)
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        found: Floats = powers / powers.sum(axis=1, keepdims=True)
+        return found
+
+
+@dataclass(frozen=True, repr=False)
+class Regressor(Metric):
+    """Any model with one value, by hub name or directory, of each output or of source and output together.
+
+    ``delta`` is the output's value minus the source's, where each text is scored by itself (``reads=output``).
+    """
+
+    model: str = ""
+    reads: Literal["output", "pair"] = "output"
+    longest: int = 512
+
+    name: ClassVar[str] = "regressor"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("value", "delta")
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+
+    def __post_init__(self) -> None:
+        choice(self.reads, ("output", "pair"), parameter="reads")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        weights.require()
+        if not self.model:
+            raise BadSpec("regressor needs a model: regressor(model=NAME-OR-DIRECTORY)")
+        loaded = weights.classifier(self.model, labels=1)
+        if self.reads == "pair":
+            pairs = list(zip(evalset.sources, outputs, strict=True))
+            value = weights.values(loaded, pairs, longest=self.longest)[:, 0]
+            return _rows(value, np.full(len(outputs), np.nan))
+        value = weights.values(loaded, outputs, longest=self.longest)[:, 0]
+        return _rows(value, value - weights.values(loaded, evalset.sources, longest=self.longest)[:, 0])
+
+    def score(self, totals: Floats) -> Floats:
+        return _means(totals)
+
+
+def _rows(*columns: Floats) -> Floats:
+    """Each column as a pair of sum and count; what is undefined counts for nothing."""
+    return np.concatenate([np.stack([np.nan_to_num(c), np.isfinite(c)], axis=1) for c in columns], axis=1)
+
+
+def _means(totals: Floats) -> Floats:
+    sums, counts = totals[..., 0::2], totals[..., 1::2]
+    found: Floats = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    return found

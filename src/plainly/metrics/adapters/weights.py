@@ -1,0 +1,105 @@
+"""Loading published weights, and running texts through them in sorted batches."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.errors import DataUnavailable, MissingExtra
+
+Text = str | tuple[str, str]
+_TOKENS_IN_A_BATCH = {"cpu": 2048, "cuda": 16384}
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A model, its tokenizer and the device that it is on."""
+
+    model: Any
+    tokenizer: Any
+    device: str
+
+    def run(self, texts: Sequence[Text], read: Callable[[Any, Any], Any], *, longest: int) -> Iterator[tuple[int, Any]]:
+        """``read(outputs, mask)`` row by row for each text, with its position; batches are of like length."""
+        import torch
+
+        ids = [self._encode(text, longest) for text in texts]
+        for chosen in _batches([len(row["input_ids"]) for row in ids], _TOKENS_IN_A_BATCH[self.device]):
+            batch = self.tokenizer.pad([ids[at] for at in chosen], return_tensors="pt").to(self.device)
+            with torch.inference_mode(), torch.autocast(self.device, torch.float16, enabled=self.device == "cuda"):
+                found = read(self.model(**batch), batch["attention_mask"])
+            yield from zip(chosen, found, strict=True)
+
+    def _encode(self, text: Text, longest: int) -> dict[str, list[int]]:
+        first, second = text if isinstance(text, tuple) else (text, None)
+        encoded: dict[str, list[int]] = dict(self.tokenizer(first, second, truncation=True, max_length=longest))
+        return encoded
+
+
+def require() -> None:
+    """Raise unless torch and transformers are installed."""
+    for package in ("torch", "transformers"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtra("A published learned metric", package=package, extra="torch")
+
+
+def classifier(name: str, *, labels: int | None = None) -> Weights:
+    """A model with a classification or regression head, by hub name or directory."""
+    return _load(name, "AutoModelForSequenceClassification", labels)
+
+
+def encoder(name: str) -> Weights:
+    """A bare encoder, by hub name or directory."""
+    return _load(name, "AutoModel", None)
+
+
+def values(weights: Weights, texts: Sequence[Text], *, longest: int) -> npt.NDArray[np.float64]:
+    """The logits of each text, shape (n, labels); each distinct text is scored once."""
+    distinct = list(dict.fromkeys(texts))
+    found: dict[Text, npt.NDArray[np.float64]] = {}
+    for at, row in weights.run(distinct, lambda outputs, mask: outputs.logits, longest=longest):
+        found[distinct[at]] = row.double().cpu().numpy()
+    return np.array([found[text] for text in texts]).reshape(len(texts), -1)
+
+
+@lru_cache(maxsize=4)
+def _load(name: str, kind: str, labels: int | None) -> Weights:
+    require()
+    import torch
+    import transformers
+
+    given = {} if labels is None else {"num_labels": labels}
+    try:
+        model = getattr(transformers, kind).from_pretrained(name, **given)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        raise DataUnavailable(missing(name, error)) from None
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return Weights(model.to(device).eval(), tokenizer, device)
+
+
+def missing(name: str, error: Exception) -> str:
+    """What to download to where, for weights that are not there."""
+    return (
+        f"The weights {name!r} could not be loaded ({str(error).splitlines()[0]}). With a network, transformers "
+        "fetches them by that name. Without one, download config.json, the tokenizer's files (tokenizer.json, or "
+        f"vocab.json and merges.txt) and model.safetensors or pytorch_model.bin from https://huggingface.co/{name} "
+        "into a directory, and give the directory: model=DIRECTORY"
+    )
+
+
+def _batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    batch: list[int] = []
+    for at in sorted(range(len(lengths)), key=lambda at: lengths[at]):
+        if batch and (len(batch) + 1) * lengths[at] > budget:
+            yield batch
+            batch = []
+        batch.append(at)
+    if batch:
+        yield batch

@@ -1,0 +1,1 @@
+"""Learned metrics that run offline on the small encoder that plainly ships: no download, no torch."""

@@ -1,0 +1,89 @@
+"""How much of the meaning is kept: every token is matched with the most similar token of the other text.
+
+This is the matching of BERTScore (Zhang et al. 2019) on the small encoder that plainly ships. Its vectors come from a
+middle layer that training held to the original sentence encoder, so they still tell what words mean in context.
+Published BERTScore numbers come from other encoders and cannot be compared with it; ``bertscore`` is for those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from plainly.evalset import EvalSet
+from plainly.metrics.learned import encoder
+from plainly.metrics.learned.encoder import Vectors
+from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.registry import choice
+
+
+@dataclass(frozen=True, repr=False)
+class Meaning(Metric):
+    """Token-matching precision, recall and F1 between output and source (or references), 0–100, averaged over items.
+
+    A copy of the source scores 100: read it beside a simplicity score, never alone. ``against=references`` takes for
+    each item the reference with the best F1. An item without words on one side scores 0; without words on both it has
+    no score.
+    """
+
+    against: Literal["source", "references"] = "source"
+    model: str = encoder.SHIPPED
+
+    name: ClassVar[str] = "meaning"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
+    packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
+    evidence: ClassVar[str] = (
+        "A copy of the source has the best meaning score there is: report it beside simplicity. It hardly notices "
+        "negation or a changed number."
+    )
+
+    def __post_init__(self) -> None:
+        choice(self.against, ("source", "references"), parameter="against")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        model = encoder.load(self.model)
+        if self.against == "references":
+            evalset.require_references("meaning(against=references)")
+            known = evalset.prepare(
+                ("meaning", self.model, "references"), lambda evalset: _ragged(model, evalset.references)
+            )
+        else:
+            known = evalset.prepare(
+                ("meaning", self.model, "source"), lambda evalset: [[v] for v in model.vectors(evalset.sources)]
+            )
+        rows = np.zeros((len(outputs), 4))
+        for at, (output, others) in enumerate(zip(model.vectors(outputs), known, strict=True)):
+            candidates = [match(output, other) for other in others]
+            best = max(candidates, key=lambda found: -1.0 if np.isnan(found[0]) else found[0])
+            if not np.isnan(best[0]):
+                rows[at] = (*best, 1.0)
+        return rows
+
+    def score(self, totals: Floats) -> Floats:
+        counts = totals[..., 3:]
+        sums = totals[..., :3]
+        found: Floats = 100 * np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+        return found
+
+
+def match(output: Vectors, other: Vectors) -> tuple[float, float, float]:
+    """F1, precision and recall of greedy matching between two sets of unit vectors (Zhang et al. 2019, Eq. 1–3)."""
+    if not len(output) and not len(other):
+        return np.nan, np.nan, np.nan
+    if not len(output) or not len(other):
+        return 0.0, 0.0, 0.0
+    similar = output @ other.T
+    precision, recall = float(similar.max(axis=1).mean()), float(similar.max(axis=0).mean())
+    both = precision + recall
+    return (2 * precision * recall / both if both > 0 else 0.0), precision, recall
+
+
+def _ragged(model: encoder.Encoder, texts: Sequence[Sequence[str]]) -> list[list[Vectors]]:
+    """All references in one go, and back in their rows."""
+    flat = iter(model.vectors([text for row in texts for text in row]))
+    return [[next(flat) for _ in row] for row in texts]

@@ -1,0 +1,90 @@
+"""SLE: how simple a sentence is, without references, as a small model trained on open levelled texts estimates it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from plainly.errors import BadSpec
+from plainly.evalset import EvalSet
+from plainly.metrics.learned import encoder
+from plainly.protocol import Better, Floats, Metric, Needs
+
+# What the levels stand for: the paper's 0–4, on which the texts of OneStopEnglish lie at 0, 2 and 4.
+LEVELS: dict[int, str] = {
+    0: "news as it was printed, for fluent adult readers (advanced)",
+    1: "between advanced and intermediate",
+    2: "news rewritten for intermediate learners of English",
+    3: "between intermediate and elementary",
+    4: "news rewritten for elementary learners of English",
+}
+CEFR = ("A1", "A2", "B1", "B2", "C1", "C2")
+
+
+@dataclass(frozen=True, repr=False)
+class Sle(Metric):
+    """Simplicity level estimate (after Cripwell et al. 2023), 0 (advanced) to 4 (elementary), not cut off at the ends.
+
+    ``delta`` is SLE(output) − SLE(source), the gain in simplicity; ``error`` is |SLE(output) − target|, for systems
+    that aim at a level. ``cefr`` reads the output on the CEFR scale, 1 (A1) to 6 (C2), where lower is simpler.
+
+    It judges simplicity alone: an output that says something else, or less, can be very simple. Report a meaning score
+    beside it. A text without a word has no estimate; ``scored`` says how many items have a delta. ``model`` may be the
+    directory of a model that you trained.
+    """
+
+    target: float | None = None
+    model: str = encoder.SHIPPED
+
+    name: ClassVar[str] = "sle"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source", "error", "cefr", "cefr_source", "scored")
+    packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
+    evidence: ClassVar[str] = (
+        "SLE sees simplicity and nothing else: cutting an output short raises it, whatever is lost. Report a meaning "
+        "score (meaning) beside it, and see docs/learned-metrics.md for what it was checked on."
+    )
+
+    def __post_init__(self) -> None:
+        if self.target is not None and not np.isfinite(self.target):
+            raise BadSpec(f"sle(target=…) is a level on the scale 0–4, not {self.target}.")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        model = encoder.load(self.model)
+        of_source = evalset.prepare(("sle", self.model), lambda evalset: model.estimates(evalset.sources))
+        of_output = model.estimates(outputs)
+        level, source = of_output[:, 0], of_source[:, 0]
+        unknown = np.full(len(outputs), np.nan)
+        cefr = model.heads.index("cefr") if "cefr" in model.heads else None
+        columns = (
+            level - source,
+            level,
+            source,
+            unknown if self.target is None else np.abs(level - self.target),  # Cripwell et al. 2023, Eq. 4
+            unknown if cefr is None else of_output[:, cefr],
+            unknown if cefr is None else of_source[:, cefr],
+        )
+        return np.concatenate([np.stack([np.nan_to_num(c), np.isfinite(c)], axis=1) for c in columns], axis=1)
+
+    def score(self, totals: Floats) -> Floats:
+        sums, counts = totals[..., 0::2], totals[..., 1::2]
+        means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+        return np.concatenate([means, counts[..., :1]], axis=-1)
+
+
+def cefr_level(value: float) -> str:
+    """The CEFR level nearest to a value on 1–6; nothing for an undefined one."""
+    return CEFR[min(max(round(value), 1), 6) - 1] if np.isfinite(value) else ""
+
+
+def by_document(metric: Metric, rows: Floats, groups: Sequence[str]) -> dict[str, Floats]:
+    """The scores of each document from its sentences: ``by_document(s.metric, s.rows, evalset.groups)``."""
+    names = list(dict.fromkeys(groups))
+    place = {name: at for at, name in enumerate(names)}
+    totals = np.zeros((len(names), rows.shape[1]))
+    np.add.at(totals, [place[group] for group in groups], rows)
+    return dict(zip(names, metric.score(totals), strict=True))
