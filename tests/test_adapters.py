@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import save_tokenizer
 from plainly.errors import BadInput, DataUnavailable
 from plainly.evalset import EvalSet
 
@@ -29,8 +30,7 @@ VOCABULARY += [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
 
 def _tiny(place: Path, kind: str, **settings: Any) -> str:
     torch.manual_seed(len(place.name))
-    (place / "vocab.txt").write_text("\n".join(VOCABULARY), encoding="utf-8")
-    transformers.BertTokenizerFast(vocab_file=str(place / "vocab.txt")).save_pretrained(place)
+    save_tokenizer(VOCABULARY, place)
     config = transformers.BertConfig(
         vocab_size=len(VOCABULARY), hidden_size=16, num_hidden_layers=3, num_attention_heads=2, intermediate_size=32,
         max_position_embeddings=64, initializer_range=0.5, **settings,

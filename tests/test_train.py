@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import save_tokenizer
 from plainly.errors import BadInput
 from plainly.learn import levels, noise
 from plainly.learn.corpus import Corpus, Rated, close_up, from_documents
@@ -107,8 +108,7 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     place = tmp_path_factory.mktemp("encoder")
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,0123456789"]
     vocabulary += [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz0123456789"]
-    (place / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
-    transformers.BertTokenizerFast(vocab_file=str(place / "vocab.txt")).save_pretrained(place)
+    save_tokenizer(vocabulary, place)
     config = transformers.BertConfig(
         vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
         max_position_embeddings=128,
