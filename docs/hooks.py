@@ -24,8 +24,7 @@ NAVIGATION = {
         "Train a metric": "train.md",
         "Use it at scale": "scale.md",
         "Reproduce the papers": "reproduce.md",
-        "Use public data": "data.md",
-        "Add a data set": "add-a-data-set.md",
+        "Use public data, add a set": "data.md",
         "Add a metric": "add-a-metric.md",
     },
     "Metrics": {
@@ -34,7 +33,7 @@ NAVIGATION = {
         "BLEU and its kin": "metrics-bleu.md",
         "Readability": "metrics-readability.md",
         "Edits and form": "metrics-edits.md",
-        "Learned metrics": "metrics-learned.md",
+        "Learned metrics": "learned-metrics.md",
     },
 }
 

@@ -265,3 +265,23 @@ def test_an_audit_on_an_engine_gives_the_same_curves() -> None:
     for key, curve in here.curves.items():
         assert (curve.mean == there.curves[key].mean).all()
         assert (curve.high == there.curves[key].high).all()
+
+
+class Counting:
+    """Work that loads something costly, once for each worker."""
+
+    loads = 0
+
+    def __call__(self, task: int, tell: Tell) -> tuple[int, int]:
+        if "_model" not in self.__dict__:
+            self.__dict__["_model"] = object()
+            Counting.loads += 1
+        return os.getpid(), Counting.loads
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_worker_keeps_what_it_loaded(processes: int) -> None:
+    Counting.loads = 0
+    found = [answer for _, answer in LocalEngine(processes).run(Counting(), range(8))]
+    assert len({pid for pid, _ in found}) <= processes
+    assert all(loads == 1 for _, loads in found)

@@ -27,7 +27,7 @@ METRICS = ["sari", "sari(variant=xu)", "bleu", "fkgl"]  # xu's rows are not whol
 
 @pytest.fixture(scope="module")
 def made() -> Made:
-    return make(1500)
+    return make(1200)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,8 @@ def whole(made: Made) -> dict[tuple[str, str], dict[str, float]]:
 
 
 def run(corpus: Corpus, *, metrics: list[str] = METRICS, processes: int = 1, **options: object) -> StreamEvaluation:
-    return score_stream(corpus, metrics, engine=engine("local", processes=processes), **options)  # type: ignore[arg-type]
+    few = {"resamples": 50, **options}
+    return score_stream(corpus, metrics, engine=engine("local", processes=processes), **few)  # type: ignore[arg-type]
 
 
 def scores(found: StreamEvaluation) -> dict[tuple[str, str], dict[str, float]]:
@@ -64,8 +65,8 @@ def test_parquet_in_any_division_gives_the_scores_of_the_whole(
 
 
 def test_every_division_gives_the_very_same_numbers(tmp_path: Path, made: Made) -> None:
-    one = run(open_corpus([str(made.write_parquet(tmp_path / "a", files=1, rows_a_group=5000))]), resamples=200)
-    two = run(open_corpus([str(made.write_parquet(tmp_path / "b", files=5, rows_a_group=97))]), resamples=200)
+    one = run(open_corpus([str(made.write_parquet(tmp_path / "a", files=1, rows_a_group=5000))]), resamples=100)
+    two = run(open_corpus([str(made.write_parquet(tmp_path / "b", files=5, rows_a_group=97))]), resamples=100)
     for key, found in scores(one).items():
         expected = {name: pytest.approx(value, rel=1e-12) for name, value in found.items()} if "xu" in key[1] else found
         assert scores(two)[key] == expected  # bit for bit where rows are counts
@@ -82,7 +83,7 @@ def test_jsonl_and_texts_give_the_scores_of_the_whole(
     tmp_path: Path, made: Made, whole: dict[tuple[str, str], dict[str, float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("plainly.stream.index", "plainly.stream.corpus"):
-        monkeypatch.setattr(f"{module}.BATCH_ITEMS", 100)
+        monkeypatch.setattr(f"{module}.BATCH_ITEMS", 80)
     path = made.write_jsonl(tmp_path / "made.jsonl")
     corpus = open_corpus([str(path)])
     assert len(corpus.parts) == 4
@@ -156,7 +157,7 @@ def test_poisson_and_ordinary_bootstrap_agree(items: int) -> None:
 
 def test_intervals_agree_with_those_of_the_whole(tmp_path: Path, made: Made) -> None:
     corpus = open_corpus([str(made.write_parquet(tmp_path / "shards", files=2, rows_a_group=400))])
-    found = run(corpus, metrics=["sari", "fkgl"])
+    found = run(corpus, metrics=["sari", "fkgl"], resamples=1000)
     ordinary = evaluate(made.evalset, made.outputs, ["sari", "fkgl"])
     for system, by in found.systems.items():
         for spec, tally in by.items():
@@ -171,8 +172,8 @@ def test_comparisons_agree_with_those_of_the_whole(tmp_path: Path, made: Made) -
     from plainly.compare import compare
 
     corpus = open_corpus([str(made.write_parquet(tmp_path / "shards", files=2, rows_a_group=400))])
-    streamed = compare_stream(run(corpus, metrics=["sari", "fkgl"], paired=True), trials=2000)
-    held = compare(evaluate(made.evalset, made.outputs, ["sari", "fkgl"]), made.evalset, trials=2000)
+    streamed = compare_stream(run(corpus, metrics=["sari", "fkgl"], paired=True), trials=500)
+    held = compare(evaluate(made.evalset, made.outputs, ["sari", "fkgl"]), made.evalset, trials=500)
     for mine, other in zip(streamed.comparisons, held.comparisons, strict=True):
         assert (mine.system, mine.baseline, mine.metric, mine.test) == (
             other.system, other.baseline, other.metric, other.test,
@@ -194,8 +195,8 @@ def test_groups_are_drawn_as_wholes(tmp_path: Path) -> None:
     table = pa.Table.from_pylist([{k: v for k, v in r.items() if not k.startswith("output_")} for r in records])
     pq.write_table(table, tmp_path / "a.parquet")
     pq.write_table(table.drop_columns(["group"]), tmp_path / "b.parquet")
-    by_group = run(open_corpus([str(tmp_path / "a.parquet")]), metrics=["sari"])["a"]["sari"].value
-    by_item = run(open_corpus([str(tmp_path / "b.parquet")]), metrics=["sari"])["b"]["sari"].value
+    by_group = run(open_corpus([str(tmp_path / "a.parquet")]), metrics=["sari"], resamples=400)["a"]["sari"].value
+    by_item = run(open_corpus([str(tmp_path / "b.parquet")]), metrics=["sari"], resamples=400)["b"]["sari"].value
     assert "over groups" in by_group.method  # type: ignore[union-attr]
     assert by_group.high - by_group.low > 2 * (by_item.high - by_item.low)  # type: ignore[union-attr]
 
@@ -254,11 +255,11 @@ def test_bad_rows_of_parquet(tmp_path: Path, made: Made) -> None:
     at = third.column_names.index("source")
     broken = pa.Array.from_buffers(pa.string(), len(raw), pa.array(raw, pa.binary()).buffers())
     pq.write_table(third.set_column(at, "source", broken), folder / "part-2.parquet")
-    with pytest.raises(BadInput, match=r"part-1\.parquet, rows 1 to 500: .*no column 'source'"):
+    with pytest.raises(BadInput, match=r"part-1\.parquet, rows 1 to 400: .*no column 'source'"):
         run(open_corpus([str(folder)]), metrics=["sari"])
     found = run(open_corpus([str(folder)]), metrics=["sari"], on_error="set-aside", processes=2)
-    assert found.set_aside == 501
-    assert found.items == 999
+    assert found.set_aside == 401
+    assert found.items == 799
     assert (found.bad[-1].file.endswith("part-2.parquet"), found.bad[-1].first) == (True, 7)
 
 

@@ -1,4 +1,4 @@
-"""``plainly report`` on the command line: from texts, from saved scores, from both, with ratings, and what goes wrong."""
+"""``plainly report`` on the command line: from texts, from saved scores, from both, with ratings, and wrong use."""
 
 from __future__ import annotations
 

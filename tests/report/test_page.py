@@ -167,12 +167,14 @@ def test_operations_are_spans_with_their_names(open_page: Any, demo_page: Path, 
     page = open_page(demo_page)
     page.locator("[name=view][value=operations]").check()
     assert page.locator(".legend .op sup").count() >= 3
-    spans = page.locator("#detail > .text-block:not(.source) .op")
+    spans = page.locator("#detail > .text-block:not(.source) .prose .op")
     groups = demo.material.operations
     assert groups is not None
     expected = sum(len(group.output) for system in demo.material.systems for group in groups.groups[system][0])
     assert spans.count() == expected > 0
     assert spans.first.locator("sup").inner_text() in groups.labels
+    lost = [group for system in demo.material.systems for group in groups.groups[system][0] if not group.output]
+    assert page.locator("#detail .gone .op").count() == len(lost) > 0
 
 
 def test_the_theme_can_be_chosen(open_page: Any, demo_page: Path) -> None:

@@ -115,7 +115,7 @@ def test_methods_have_every_signature_and_bibtex_every_paper(demo: Report) -> No
     for scores in next(iter(demo.material.evaluation.values())).values():
         assert scores.signature in text
     assert "approximate randomisation" in text
-    assert "10,000 trials over groups" in text
+    assert "5,000 trials over groups" in text
     entries = re.findall(r"^@\w+\{([\w-]+),", paper.bibtex(demo.material), re.MULTILINE)
     assert len(entries) == len(set(entries))
     assert {"plainly", "xu-2016", "papineni-2002", "kincaid-1975", "holm-1979", "riezler-2005"} <= set(entries)

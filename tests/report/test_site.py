@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from conftest import ROOT
@@ -50,16 +51,27 @@ def test_the_reference_has_every_metric_with_its_parameters_and_outputs() -> Non
             assert f"`{output}`" in section, (name, output)
 
 
+def _given() -> dict[str, object]:
+    """What pages take for granted that a reader has: texts, and ratings of items by raters."""
+    evalset, outputs = data.demo()
+    ratings = np.random.default_rng(7).integers(1, 6, size=(30, 3)).astype(np.float64)
+    texts = {"sources": evalset.sources[:9], "outputs": outputs["editor"][:9], "evalset": evalset, "systems": outputs}
+    return {**texts, "ratings": ratings, "anna": ratings[:, 0], "ben": ratings[:, 1]}
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_python_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks with prompts are doctests of one session a page; those that name public data need the mirror."""
+def test_python_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mirror: Path) -> None:
+    """All blocks of a page are one session: those with prompts are doctests, the others just have to run."""
     monkeypatch.chdir(tmp_path)
     text = path.read_text(encoding="utf-8")
-    blocks = [body for kind, body in BLOCK.findall(text) if kind == "python" and ">>> " in body]
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
-    names: dict[str, object] = {}
-    for number, body in enumerate(blocks):
-        example = doctest.DocTestParser().get_doctest(body, names, f"{path.name} {number + 1}", str(path), 0)
+    names: dict[str, object] = _given()
+    for number, body in enumerate(body for kind, body in BLOCK.findall(text) if kind == "python"):
+        where = f"{path.name} {number + 1}"
+        if ">>> " not in body:
+            exec(compile(body, where, "exec"), names)
+            continue
+        example = doctest.DocTestParser().get_doctest(body, names, where, str(path), 0)
         runner.run(example, clear_globs=False)
         names.update(example.globs)
     assert runner.summarize(verbose=False).failed == 0
@@ -72,8 +84,8 @@ def _commands(path: Path) -> list[str]:
             continue
         for line in re.sub(r"\\\n\s*", "", body).splitlines():
             command = line.removeprefix("$ ").partition("  #")[0].strip()
-            if command.startswith("plainly ") and "|" not in command and "…" not in command:
-                lines.append(command)
+            parts = map(str.strip, command.split("&&"))
+            lines += [each for each in parts if each.startswith("plainly ") and not re.search("[|…]", each)]
     return lines
 
 

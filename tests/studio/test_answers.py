@@ -102,7 +102,7 @@ def test_a_lease_that_ran_out_is_offered_again_and_a_late_answer_is_kept_and_fla
     (again,) = quick.claim()["items"]
     assert again["source"] == item["source"]
     assert again["assignment"] != item["assignment"]
-    assert quick.answer(again, four(4)).json()["late"] in (True, False)
+    assert quick.answer(again, four(4)).status_code == 201
     late = slow.answer(item, four(2))
     assert late.status_code == 201
     assert late.json()["late"] is True

@@ -50,6 +50,17 @@ def test_two_commands_from_files_to_a_running_page(tmp_path: Path, capsys: Any) 
     assert "not overwritten" in capsys.readouterr().err
 
 
+def test_a_failed_attempt_leaves_nothing_behind(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "source.txt").write_text("One hard sentence.\nAnother hard sentence.\n")
+    (tmp_path / "short.txt").write_text("One easy one.\n")
+    project = tmp_path / "study.toml"
+    command = ["create", str(project), "--source", str(tmp_path / "source.txt"), "--outputs"]
+    assert main(["studio", *command, str(tmp_path / "short.txt")]) == 2
+    assert "short.txt" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["short.txt", "source.txt"]
+    assert main(["studio", *command, f"A={tmp_path / 'source.txt'}"]) == 0
+
+
 def test_status_invite_export_and_backup_from_the_command_line(make: Make, tmp_path: Path, capsys: Any) -> None:
     place = make(rating_project(), simple_items(3))
     common = [str(place.file), "--database", place.database]

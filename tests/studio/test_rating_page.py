@@ -240,3 +240,21 @@ def test_a_comment_keeps_hostile_and_bidirectional_text(make: Make, serve: Any, 
     rate(page)
     saved(page, 1)
     assert stored(place)[0]["comment"] == text
+
+
+def test_practice_items_show_feedback_before_the_work_begins(make: Make, serve: Any, context: Any) -> None:
+    right = {"values": {"grammaticality": 4, "meaning": 5}}
+    items = simple_items(1, kind="training", expected=right, feedback="Nothing is missing.") + simple_items(2)
+    place = make(rating_project(), items)
+    page = context.new_page()
+    join(page, serve(place).url, place.link())
+    page.get_by_text("Practice item").wait_for()
+    rate(page)
+    page.locator("#feedback", has_text="Nothing is missing.").wait_for()
+    assert page.locator("#feedback h2").inner_text() == "As expected"
+    page.keyboard.press("Enter")
+    ready(page)
+    assert page.get_by_text("Practice item").count() == 0
+    rate(page, 2)
+    page.locator("#code").wait_for()
+    assert len(stored(place)) == 3

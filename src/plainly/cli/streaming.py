@@ -61,6 +61,8 @@ def wanted(args: argparse.Namespace) -> bool:
     if any("://" in path or os.path.isdir(path) for path in paths):
         return True
     files = [path for path in paths if os.path.isfile(path)]
+    if any(path.endswith(".npz") for path in files):  # saved scores
+        return False
     kinds = {table_format(path) for path in files}
     streamed = kinds <= {None} or (len(files) == 1 and kinds <= set(_STREAMED))
     return streamed and sum(map(os.path.getsize, files)) > LARGE

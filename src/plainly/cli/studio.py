@@ -113,15 +113,25 @@ def _create(args: argparse.Namespace) -> int:
     from plainly.studio.serve import secret_path
     from plainly.studio.store import Store, shown
 
-    _write_project(args)
-    project = read_project(args.project)
-    store = Store(_database(args), create=True)
+    written = _write_project(args)
+    made: list[Path] = [args.project] if written else []
     try:
-        token = create(store, project, directory=args.project.parent, demo=args.demo)
-        Secret(secret_path(args.project))
-        where = shown(store.url)
-    finally:
-        store.close()
+        project = read_project(args.project)
+        database = args.project.with_suffix(".db")
+        if _database(args) == f"sqlite:///{database}" and not database.exists():
+            made += [database, *(database.with_name(database.name + end) for end in ("-wal", "-shm"))]
+        store = Store(_database(args), create=True)
+        try:
+            token = create(store, project, directory=args.project.parent, demo=args.demo)
+            Secret(secret_path(args.project))
+            where = shown(store.url)
+        finally:
+            store.close()
+    except BaseException:
+        # Half a project would be in the way of the next attempt.
+        for leftover in made:
+            leftover.unlink(missing_ok=True)
+        raise
     path = f"/join/{token}"
     if args.json:
         _print({"schema": "plainly.studio/1", "project": project.name, "database": where, "owner_path": path})
@@ -133,8 +143,8 @@ def _create(args: argparse.Namespace) -> int:
     return 0
 
 
-def _write_project(args: argparse.Namespace) -> None:
-    """Write a project file from the options, unless there is one; then the options may not contradict it."""
+def _write_project(args: argparse.Namespace) -> bool:
+    """Write a project file from the options, unless there is one; then nothing may be said twice. Whether it wrote."""
     given = {
         "task": args.task,
         "protocol": args.protocol,
@@ -148,7 +158,7 @@ def _write_project(args: argparse.Namespace) -> None:
     if args.project.exists():
         if named := [name for name, value in given.items() if value is not None]:
             raise BadInput(f"{args.project} exists; say {', '.join(named)} there, or choose another name.")
-        return
+        return False
     if not any((args.demo, args.test_set, args.source)):
         raise BadInput(f"There is no {args.project}. Give -t NAME, --source FILE or --demo, and it is written for you.")
     lines = ["# What people are asked to do. All settings: docs/studio.md", "[project]"]
@@ -171,6 +181,7 @@ def _write_project(args: argparse.Namespace) -> None:
         lines += ["", "[assignment]", f"overlap = {args.overlap}"]
     args.project.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"Wrote {args.project}.", file=sys.stderr)
+    return True
 
 
 def _relative(path: str, directory: Path) -> str:

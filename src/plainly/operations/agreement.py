@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from plainly.errors import BadInput
 from plainly.operations.annotation import SIDES, Pair, TextSide, token_labels
 from plainly.operations.typology import NONE, all_labels, known, operation
+from plainly.stats import agreement as statistics
 
 Merge = Literal["labels", "insertions-deletions", "computational", "changed"]
 MERGES: tuple[Merge, ...] = ("labels", "insertions-deletions", "computational", "changed")
@@ -131,14 +131,8 @@ def davies_fleiss(labels: Mapping[str, Sequence[str]]) -> float:
 
     The mean over all pairs of annotators of observed agreement, against the mean of what chance would make of it.
     """
-    codes, kinds = _codes(labels)
-    if len(codes) < 2 or not codes.shape[1]:
-        return float("nan")
-    shares = np.stack([np.bincount(row, minlength=kinds) for row in codes]) / codes.shape[1]
-    couples = list(combinations(range(len(codes)), 2))
-    observed = float(np.mean([(codes[a] == codes[b]).mean() for a, b in couples]))
-    expected = float(np.mean([shares[a] @ shares[b] for a, b in couples]))
-    return (observed - expected) / (1 - expected) if expected < 1 else float("nan")
+    codes = _codes(labels)
+    return statistics.davies_fleiss(codes.T) if len(codes) > 1 and codes.shape[1] else float("nan")
 
 
 def label_agreement(labels: Mapping[str, Sequence[str]]) -> dict[str, float]:
@@ -181,13 +175,14 @@ def score_labels(gold: Sequence[str], marked: Sequence[str], *, name: str, side:
     return AgainstGold(name, side, len(truth), cohen_kappa(gold, marked), accuracy, scores)
 
 
-def _codes(labels: Mapping[str, Sequence[str]]) -> tuple[npt.NDArray[np.intp], int]:
+def _codes(labels: Mapping[str, Sequence[str]]) -> npt.NDArray[np.intp]:
+    """Labels as numbers, a row for each annotator."""
     lengths = {len(row) for row in labels.values()}
     if len(lengths) > 1:
         raise BadInput("Annotators must have labelled the same tokens: their numbers of labels differ.")
     index: dict[str, int] = {}
     rows = [[index.setdefault(label, len(index)) for label in row] for row in labels.values()]
-    return np.array(rows, dtype=np.intp), len(index)
+    return np.array(rows, dtype=np.intp)
 
 
 def _null(value: float) -> float | None:

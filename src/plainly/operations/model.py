@@ -22,6 +22,7 @@ Ints = npt.NDArray[np.int64]
 
 WEIGHTS = Path(__file__).parent / "weights"
 NEIGHBOURS = (-2, -1, 0, 1, 2)
+_BLOCK = 1024
 
 
 @dataclass(frozen=True)
@@ -105,9 +106,15 @@ def predict(
 
 
 def _sum_rows(table: Floats, rows: Ints) -> Floats:
-    total = table[rows[:, 0]]
-    for column in range(1, rows.shape[1]):
-        total += table[rows[:, column]]
+    """The sum of a word's rows of the table, in blocks that stay in the processor's cache."""
+    total = np.zeros((len(rows), table.shape[1]), dtype=np.float32)
+    columns = np.ascontiguousarray(rows.T)
+    buffer = np.empty((min(_BLOCK, len(rows)), table.shape[1]), dtype=np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        part = total[start : start + _BLOCK]
+        for column in columns:
+            # Rows are within the table by construction; clipping only spares NumPy the check.
+            part += np.take(table, column[start : start + _BLOCK], axis=0, out=buffer[: len(part)], mode="clip")
     return total
 
 

@@ -18,6 +18,7 @@ from plainly.evalset import EvalSet
 from plainly.operations.annotation import Pair
 from plainly.operations.profile import squeeze
 from plainly.protocol import Metric
+from plainly.stats.correlate import correlation, t_test
 
 Floats = npt.NDArray[np.float64]
 Model = Literal["lasso", "ridge", "linear", "tree", "forest"]
@@ -76,7 +77,6 @@ def leave_one_out(pairs: Sequence[Pair], metric: Metric) -> dict[str, Floats]:
 
 def correlate(counts: npt.NDArray[np.int64], labels: Sequence[str], values: Floats) -> tuple[Correlation, ...]:
     """Spearman's rank correlation of each operation's count with a score, over the items whose score is defined."""
-    stats = _scipy_stats("Correlation with p-values")
     defined = ~np.isnan(values)
     kept, n = values[defined], int(defined.sum())
     found = []
@@ -85,8 +85,8 @@ def correlate(counts: npt.NDArray[np.int64], labels: Sequence[str], values: Floa
         if n < 3 or not np.ptp(column) or not np.ptp(kept):
             found.append(Correlation(label, float("nan"), float("nan"), n))
             continue
-        result = stats.spearmanr(column, kept)
-        found.append(Correlation(label, float(result.statistic), float(result.pvalue), n))
+        rho = correlation(column, kept, kind="spearman")
+        found.append(Correlation(label, rho, t_test(rho, df=n - 2), n))
     return tuple(found)
 
 
@@ -156,11 +156,3 @@ def _sklearn(module: str) -> Any:
         return importlib.import_module(f"sklearn.{module}")
     except ImportError:
         raise MissingExtra("Regression on operations", package="scikit-learn", extra="regression") from None
-
-
-def _scipy_stats(feature: str) -> Any:
-    try:
-        from scipy import stats
-    except ImportError:
-        raise MissingExtra(feature, package="scipy", extra="regression") from None
-    return stats

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from plainly.report.material import Alarm, Gain, Habit, Material
-from plainly.report.words import listed
+from plainly.report.words import listed, short
 
 READABILITY = frozenset({"fkgl", "flesch", "ari", "coleman_liau", "smog", "gunning_fog"})
 OVERLAP = frozenset({"bleu", "chrf", "ibleu", "tbleu"})
@@ -30,7 +30,7 @@ def of(material: Material) -> tuple[Alarm, ...]:
             found += _copies(spec, habits["copied"])
         if name in READABILITY:
             found += _readability(spec, habits)
-        if name in ("sari", "edits") and "compression" in habits:
+        if name == "sari" and "compression" in habits:
             found += _shorter(spec, habits["compression"])
     return tuple(found)
 
@@ -39,7 +39,7 @@ def _copies(spec: str, habit: Habit) -> list[Alarm]:
     many = [system for system, share in habit.systems.items() if share >= MANY_COPIES]
     if not many:
         return []
-    shown = listed([f"{system} ({habit.systems[system]:.0f} %)" for system in many])
+    shown = listed([f"{short(system)} ({habit.systems[system]:.0f} %)" for system in many])
     verb = "copies" if len(many) == 1 else "copy"
     return [Alarm(spec, tuple(many), f"{shown} {verb} a quarter of the sources or more. {spec} rewards copies.")]
 
@@ -50,25 +50,25 @@ def _readability(spec: str, habits: dict[str, Habit]) -> list[Alarm]:
     if splits is not None and splits.people is not None:
         many = [system for system, share in splits.systems.items() if share > splits.people + MORE_SPLITS]
         if many:
-            shown = listed([f"{system} ({splits.systems[system]:.0f} %)" for system in many])
+            shown = listed([f"{short(system)} ({splits.systems[system]:.0f} %)" for system in many])
             verb = "splits" if len(many) == 1 else "split"
             found.append(
                 Alarm(
                     spec,
                     tuple(many),
-                    f"{shown} {verb} far more sentences than people do ({splits.people:.0f} %). {spec} falls with "
+                    f"{shown} {verb} far more sentences than people do ({splits.people:.0f} %). {spec} improves with "
                     "every full stop, whether the split is sound or not.",
                 )
             )
     if shorter is not None and shorter.people is not None:
-        short = _short(shorter)
-        if short:
-            shown = listed([f"{system} ({shorter.systems[system]:.2f})" for system in short])
-            verb = "is" if len(short) == 1 else "are"
+        shortened = _short(shorter)
+        if shortened:
+            shown = listed([f"{short(system)} ({shorter.systems[system]:.2f})" for system in shortened])
+            verb = "is" if len(shortened) == 1 else "are"
             found.append(
                 Alarm(
                     spec,
-                    tuple(short),
+                    tuple(shortened),
                     f"{shown} {verb} much shorter beside the source than what people write ({shorter.people:.2f}). "
                     f"{spec} does not see what was left out.",
                 )
@@ -77,15 +77,15 @@ def _readability(spec: str, habits: dict[str, Habit]) -> list[Alarm]:
 
 
 def _shorter(spec: str, habit: Habit) -> list[Alarm]:
-    short = _short(habit)
-    if not short or habit.people is None:
+    shortened = _short(habit)
+    if not shortened or habit.people is None:
         return []
-    shown = listed([f"{system} ({habit.systems[system]:.2f})" for system in short])
-    verb = "deletes" if len(short) == 1 else "delete"
+    shown = listed([f"{short(system)} ({habit.systems[system]:.2f})" for system in shortened])
+    verb = "deletes" if len(shortened) == 1 else "delete"
     return [
         Alarm(
             spec,
-            tuple(short),
+            tuple(shortened),
             f"{shown} {verb} much more than people do (length {habit.people:.2f}). Deletions count a third of {spec}, "
             "and those that lose meaning count as the others do.",
         )

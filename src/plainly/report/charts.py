@@ -15,7 +15,7 @@ from plainly.report.material import Material
 from plainly.report.render import Plot, altair_module
 from plainly.report.style import rows_height, themed
 from plainly.report.tradeoff import tradeoff_plots
-from plainly.report.words import label, listed, number
+from plainly.report.words import listed, number, short
 
 # Lines of this many systems are told apart by colour and shape; the others stay grey in the background.
 FOCUS = len(style.SERIES)
@@ -56,7 +56,7 @@ def score_plots(material: Material) -> Iterator[Plot]:
                 continue
             values.append(
                 {
-                    "system": label(system),
+                    "system": short(system),
                     "value": value,
                     "low": estimate.low if estimate and not math.isnan(estimate.low) else value,
                     "high": estimate.high if estimate and not math.isnan(estimate.high) else value,
@@ -65,7 +65,7 @@ def score_plots(material: Material) -> Iterator[Plot]:
             )
         if not values:
             continue
-        y = alt.Y("system:N", sort=[label(system) for system in ranked], title=None)
+        y = alt.Y("system:N", sort=[short(system) for system in ranked], title=None)
         x = alt.X("value:Q", title=f"{spec}, {direction(metric)}", scale=alt.Scale(zero=False, nice=True))
         base = alt.Chart(alt.Data(values=values)).encode(y=y)
         colour = alt.Color(
@@ -87,8 +87,8 @@ def score_plots(material: Material) -> Iterator[Plot]:
                 scale=alt.Scale(domain=["best", "tied", "other"], range=["circle", "diamond", "triangle-right"]),
             ),
         )
-        tied = [system for system in ranked if material.standing(spec, system) == "tied"]
-        best = [system for system in ranked if material.standing(spec, system) == "best"]
+        tied = [short(system) for system in ranked if material.standing(spec, system) == "tied"]
+        best = [short(system) for system in ranked if material.standing(spec, system) == "best"]
         words = f"Best: {listed(best)}. " if best else ""
         words += f"No difference from it may be claimed for {listed(tied)}. " if tied else ""
         span = f"From {number(min(v['value'] for v in values))} to {number(max(v['value'] for v in values))}."
@@ -109,7 +109,7 @@ def spread_plots(material: Material) -> Iterator[Plot]:
             if len(defined):
                 five = np.quantile(defined, [0.05, 0.25, 0.5, 0.75, 0.95])
                 values.append(
-                    {"system": label(system), **dict(zip(("a", "b", "m", "c", "d"), map(float, five), strict=True))}
+                    {"system": short(system), **dict(zip(("a", "b", "m", "c", "d"), map(float, five), strict=True))}
                 )
         if not values or material.evaluation.items < 5:
             continue
@@ -117,7 +117,7 @@ def spread_plots(material: Material) -> Iterator[Plot]:
             continue  # nothing spreads: a yes or no an item is no distribution
         title = f"{spec} of single items"
         scale = alt.Scale(zero=False)
-        y = alt.Y("system:N", sort=[label(system) for system in ranked], title=None)
+        y = alt.Y("system:N", sort=[short(system) for system in ranked], title=None)
         base = alt.Chart(alt.Data(values=values)).encode(y=y)
         layers = (
             base.mark_rule(strokeWidth=1.5, color=style.OTHER).encode(
@@ -158,14 +158,14 @@ def length_plots(material: Material) -> Iterator[Plot]:
         ranked = material.ranking(spec)
         focus = ranked[: FOCUS - 1] + ranked[-1:] if len(ranked) > FOCUS else ranked
         values = [
-            {"system": label(system), "bin": names[b], "value": value, "focus": system in focus}
+            {"system": short(system), "bin": names[b], "value": value, "focus": system in focus}
             for system in ranked
             for b in bins
             if math.isfinite(value := float(material.evaluation[system][spec].subset(part == b)))
         ]
         if not values:
             continue
-        shown = [label(system) for system in focus]
+        shown = [short(system) for system in focus]
         x = alt.X("bin:N", sort=order, title="words in the source", axis=alt.Axis(labelAngle=0))
         y = alt.Y("value:Q", title=spec, scale=alt.Scale(zero=False))
         base = alt.Chart(alt.Data(values=values)).encode(x=x, y=y)

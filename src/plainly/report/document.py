@@ -18,7 +18,7 @@ from plainly.report.material import Material
 from plainly.report.render import Plot
 from plainly.report.summary import scope, sentences
 from plainly.report.tradeoff import axes
-from plainly.report.words import label, listed, number, visible
+from plainly.report.words import label, listed, number, short, visible
 
 _PAGE = Path(__file__).parent / "page"
 # Section → name in the navigation, heading, and what stands above its plots.
@@ -108,7 +108,7 @@ def _intro(material: Material, key: str) -> str:
         what = {gain.trick: gain.what for gain in material.gains}
         tricks = listed([f"{trick} ({done})" for trick, done in what.items()], most=10)
         return (
-            f"Tricks that make text worse, on up to 100 outputs of {listed([label(s) for s in material.audited])}: "
+            f"Tricks that make text worse, on up to 100 outputs of {listed([short(s) for s in material.audited])}: "
             f"{tricks}. A metric that improves is fooled (triangles)."
         )
     if key == "ratings":

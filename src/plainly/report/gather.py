@@ -99,10 +99,13 @@ def gather(
 def _comparisons(evaluation: Evaluation, evalset: EvalSet, *, seed: int, level: float) -> dict[str, Comparisons]:
     """All pairs of systems by each metric. Each column of the table is a claim of its own, and is corrected as one."""
     found = {}
+    # Enough trials for a p-value that can pass Holm's correction with room to spare, whatever the number of systems.
+    pairs = len(evaluation) * (len(evaluation) - 1) // 2
+    trials = max(5000, round(2 * pairs / (1 - level)))
     for spec in evaluation.specs:
         column = {name: SystemScores(name, {spec: scores[spec]}) for name, scores in evaluation.systems.items()}
         alone = Evaluation(evaluation.test_set, column, evaluation.seed)
-        found[spec] = compare(alone, evalset, tests=(DECIDING,), seed=seed, level=level)
+        found[spec] = compare(alone, evalset, tests=(DECIDING,), seed=seed, level=level, trials=trials)
     return found
 
 

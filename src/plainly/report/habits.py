@@ -10,7 +10,7 @@ from plainly.report import style
 from plainly.report.material import Material
 from plainly.report.render import Plot, altair_module
 from plainly.report.style import rows_height, themed
-from plainly.report.words import label, listed, number
+from plainly.report.words import listed, number, short
 
 MOST_OPERATIONS = 14
 
@@ -27,9 +27,9 @@ def habit_plots(material: Material) -> Iterator[Plot]:
         title = title or (
             "% of words" if habit.unit == "%" else "output / source" if habit.key == "compression" else "words"
         )
-        values = [{"system": label(system), "value": defined[system]} for system in order]
+        values = [{"system": short(system), "value": defined[system]} for system in order]
         scale = alt.Scale(zero=habit.unit == "%")
-        y = alt.Y("system:N", sort=[label(system) for system in order], title=None)
+        y = alt.Y("system:N", sort=[short(system) for system in order], title=None)
         points = (
             alt.Chart(alt.Data(values=values))
             .mark_point(size=70, filled=True, opacity=1, color=style.BEST)
@@ -65,14 +65,14 @@ def operation_plots(material: Material) -> Iterator[Plot]:
         return
     alt = altair_module()
     people = "people" if "people" not in found.groups else "people (references)"
-    columns = [*(label(system) for system in material.systems), *([people] if found.people else [])]
+    columns = [*(short(system) for system in material.systems), *([people] if found.people else [])]
 
     def weight(name: str) -> float:
         return max([*found.shares[name].values(), found.people.get(name, 0.0)])
 
     labels = sorted(found.labels, key=weight, reverse=True)[:MOST_OPERATIONS]
     values = [
-        {"operation": name, "who": label(system), "share": share}
+        {"operation": name, "who": short(system), "share": share}
         for name in labels
         for system, share in found.shares[name].items()
     ] + [{"operation": name, "who": people, "share": found.people[name]} for name in labels if found.people]
@@ -140,8 +140,8 @@ def gain_plots(material: Material) -> Iterator[Plot]:
         fooled = [gain for gain in gains if gain.fooled]
         worst = max(gains, key=lambda gain: gain.spreads)
         words = (
-            f"The wrong way by {listed([gain.trick for gain in fooled])}; at most {number(worst.spreads)} distances."
-            " At 1 (dashed line) the worst system overtakes the best."
+            f"Fooled by {listed([gain.trick for gain in fooled])}: it gains up to {number(worst.spreads)} of the way "
+            "from worst to best. At 1 (dashed line) the worst system overtakes the best."
             if fooled
             else "None of these tricks improves it."
         )

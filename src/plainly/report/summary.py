@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from plainly.report.material import Habit, Material
 from plainly.report.tradeoff import axes, pareto
-from plainly.report.words import counted, label, listed, number
+from plainly.report.words import counted, listed, number, short
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def _scores(material: Material) -> Iterator[Sentence]:
             if not math.isnan(material.value(system, spec))
         ]
         yield Sentence(
-            f"{label(system)} scores {listed(shown)}. A single system can only be judged beside another.", "scores"
+            f"{short(system)} scores {listed(shown)}. A single system can only be judged beside another.", "scores"
         )
         return
     for spec in material.specs:
@@ -62,12 +62,12 @@ def _scores(material: Material) -> Iterator[Sentence]:
         if math.isnan(material.value(best, spec)):
             yield Sentence(f"{spec} is undefined for these outputs.", "scores")
             continue
-        tied = [label(system) for system in ranked if material.standing(spec, system) == "tied"]
-        text = f"By {spec}, {label(best)} scores best: {_with_interval(material, best, spec)}."
+        tied = [short(system) for system in ranked if material.standing(spec, system) == "tied"]
+        text = f"By {spec}, {short(best)} scores best: {_with_interval(material, best, spec)}."
         if tied:
             text += f" {listed(tied)} cannot be told from it."
         elif spec in material.comparisons:
-            text += f" It beats all {len(ranked) - 1} others." if len(ranked) > 2 else f" It beats {label(ranked[1])}."
+            text += f" It beats all {len(ranked) - 1} others." if len(ranked) > 2 else f" It beats {short(ranked[1])}."
         yield Sentence(text, "scores")
 
 
@@ -87,12 +87,12 @@ def _disagreement(material: Material) -> Iterator[Sentence]:
         by: dict[str, list[str]] = {}
         for spec, system in first.items():
             by.setdefault(system, []).append(spec)
-        shown = [f"{label(system)} leads by {listed(specs)}" for system, specs in by.items()]
+        shown = [f"{short(system)} leads by {listed(specs)}" for system, specs in by.items()]
         yield Sentence(
             f"The metrics do not agree on who is best: {listed(shown)}. They measure different things.", "tradeoff"
         )
     else:
-        yield Sentence(f"All {len(directed)} metrics put {label(next(iter(first.values())))} first.", "scores")
+        yield Sentence(f"All {len(directed)} metrics put {short(next(iter(first.values())))} first.", "scores")
 
 
 def _tradeoff(material: Material) -> Iterator[Sentence]:
@@ -105,7 +105,7 @@ def _tradeoff(material: Material) -> Iterator[Sentence]:
     simplicity, meaning = chosen
     yield Sentence(
         f"With {simplicity.spec} for simplicity and {meaning.spec} for meaning, no system is better on both than "
-        f"{listed([label(system) for system in front])}.",
+        f"{listed([short(system) for system in front])}.",
         "tradeoff",
     )
 
@@ -127,7 +127,7 @@ def _habits(material: Material) -> Iterator[Sentence]:
         )
         yield Sentence(
             f"People write {length.people:.2f} of the source's length; systems between {length.systems[low]:.2f} "
-            f"({label(low)}) and {length.systems[high]:.2f} ({label(high)}).",
+            f"({short(low)}) and {length.systems[high]:.2f} ({short(high)}).",
             "habits",
         )
 
@@ -139,9 +139,9 @@ def _beside(habit: Habit, verb: str) -> str:
     low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
     people = f"People {verb} {habit.people:.0f} % of the sentences; " if habit.people is not None else ""
     if low == high or len(values) == 1:
-        return f"{people}{label(low)} {values[low]:.0f} %."
+        return f"{people}{short(low)} {values[low]:.0f} %."
     start = "systems" if people else f"Systems {verb}"
-    return f"{people}{start} between {values[low]:.0f} % ({label(low)}) and {values[high]:.0f} % ({label(high)})."
+    return f"{people}{start} between {values[low]:.0f} % ({short(low)}) and {values[high]:.0f} % ({short(high)})."
 
 
 def _alarms(material: Material) -> Iterator[Sentence]:

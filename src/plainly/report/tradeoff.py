@@ -10,7 +10,7 @@ from plainly.report import style
 from plainly.report.material import Material
 from plainly.report.render import Plot, altair_module
 from plainly.report.style import themed
-from plainly.report.words import label, listed
+from plainly.report.words import listed, short
 
 # What stands for simplicity and for meaning, the best evidence first. All are stand-ins, and the page says so.
 SIMPLICITY = ("sle", "sari", "fkgl", "flesch", "ari", "coleman_liau", "smog", "gunning_fog")
@@ -77,7 +77,7 @@ def tradeoff_plots(material: Material) -> Iterator[Plot]:
     places = _label_places(points, reverse=simplicity.sign < 0)
     values = [
         {
-            "system": label(system),
+            "system": short(system),
             "x": x,
             "y": y,
             "front": "front" if system in front else "beaten",
@@ -108,7 +108,7 @@ def tradeoff_plots(material: Material) -> Iterator[Plot]:
         "tradeoff",
         "tradeoff",
         f"{simplicity.spec} against {meaning.spec}",
-        f"No system is better on both than {listed(sorted(front))}.",
+        f"No system is better on both than {listed([short(system) for system in sorted(front)])}.",
         themed(layers, height=SIZE),
     )
 
@@ -133,7 +133,7 @@ def _label_places(points: Mapping[str, tuple[float, float]], *, reverse: bool) -
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in pixels.values()]
     found = {}
     for system, (x, y) in pixels.items():
-        width = min(6.2 * max(len(system), 3), 110)
+        width = min(6.2 * max(len(short(system)), 3), 110)
         boxes = {
             "right": (x + 8, y - 6, x + 8 + width, y + 6),
             "left": (x - 8 - width, y - 6, x - 8, y + 6),

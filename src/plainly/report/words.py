@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 
@@ -18,6 +19,14 @@ def visible(text: str) -> str:
 def label(system: str) -> str:
     """A system's name as it is shown; scores of a single unnamed list of outputs have none."""
     return visible(system) or "outputs"
+
+
+def short(system: str) -> str:
+    """A system's name where there is little room: in a plot, in a sentence. Long names are cut and stay distinct."""
+    name = label(system)
+    if len(name) <= 60:
+        return name
+    return f"{name[:48].rstrip()}… {hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:6]}"
 
 
 def listed(names: Sequence[str], *, most: int = 6) -> str:

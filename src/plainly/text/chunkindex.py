@@ -25,6 +25,7 @@ _PADDING = b"\0" * _PACKED
 _WIDE_SPACES = tuple(
     chr(code).encode() for code in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
 )
+_RECENT, _RECENT_SHARE = 4096, 16  # how large the small table may grow, and which share of the large one
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(9)], dtype=np.uint64)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _MIX_SECOND = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -45,7 +46,9 @@ class ChunkIndex:
         self._learn = learn
         self._lock = threading.Lock()
         self._by_text: dict[str, int] = {}
-        self._table = _Table()
+        # A table is replaced when chunks are added, so they go into a small one first: on a stream every block brings
+        # some, and replacing a table of a million each time would cost more than all the rest.
+        self._table, self._recent = _Table(), _Table()
 
     def __len__(self) -> int:
         return len(self._by_text)
@@ -90,20 +93,25 @@ class ChunkIndex:
 
     def _numbers(self, data: bytes, starts: Ints, ends: Ints) -> Ints:
         first, second = _keys(data, starts, ends)
-        table = self._table
-        ids = table.find(first, second)
+        ids = self._table.find(first, second)
         long = np.flatnonzero(ends - starts > _PACKED)
         if len(long):
             ids[long] = self.numbers(_spelt(data, starts[long], ends[long]))
         unknown = np.flatnonzero(ids < 0)
+        ids[unknown] = self._recent.find(first[unknown], second[unknown])
+        unknown = unknown[ids[unknown] < 0]
         while len(unknown):
             # One of each; should two chunks share this hash, the other is still unknown in the next round.
-            hashes = table.hashes(first[unknown], second[unknown])
+            hashes = _Table.hashes(first[unknown], second[unknown])
             new = unknown[np.unique(hashes, return_index=True)[1]]
             numbers = self.numbers(_spelt(data, starts[new], ends[new]))
             with self._lock:
-                table = self._table = table.with_keys(first[new], second[new], np.array(numbers, dtype=np.int64))
-            ids[unknown] = table.find(first[unknown], second[unknown])
+                recent = self._recent = self._recent.with_keys(
+                    first[new], second[new], np.array(numbers, dtype=np.int64)
+                )
+                if len(recent) > max(_RECENT, len(self._table) // _RECENT_SHARE):
+                    self._table, self._recent = recent.added_to(self._table), _Table()
+            ids[unknown] = recent.find(first[unknown], second[unknown])
             unknown = unknown[ids[unknown] < 0]
         return ids
 
@@ -122,6 +130,13 @@ class _Table:
         self._slots_second = np.zeros(1 << bits, dtype=np.uint64)
         self._slots_id = np.full(1 << bits, -1, dtype=np.int64)
         self._place()
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def added_to(self, other: _Table) -> _Table:
+        """The other table with what is in this one."""
+        return other.with_keys(*self._keys, self._ids)
 
     @staticmethod
     def hashes(first: Keys, second: Keys) -> Keys:

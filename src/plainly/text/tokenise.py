@@ -25,7 +25,7 @@ CHUNKWISE = ("13a", "none", "spaces")
 TOKENISERS = (*CHUNKWISE, "intl", "char", "zh", "moses", "moses-escaped")
 
 # A vocabulary is replaced by a fresh one when it has seen this many distinct chunks, which bounds memory on streams.
-VOCABULARY_LIMIT = 1_000_000
+VOCABULARY_LIMIT = 300_000
 
 
 @dataclass(frozen=True)

@@ -304,6 +304,23 @@
     return block;
   };
 
+  // What an output no longer has can only be shown in the words of the source.
+  const gone = (i, s) => {
+    const groups = operations.groups[s][i].filter((group) => group[1].length && !group[2].length);
+    if (!groups.length || !sources) return null;
+    const line = make("p", "gone", "No longer there: ");
+    const characters = Array.from(sources[i]);
+    for (const [number, places] of groups) {
+      const { label, title, kind } = operations.labels[number];
+      const span = make("span", `op ${kind}`);
+      span.title = title;
+      for (let k = 0; k < places.length; k += 2) put(span, (k ? " … " : "") + characters.slice(places[k], places[k + 1]).join(""));
+      span.append(make("sup", "", label));
+      line.append(span, " ");
+    }
+    return line;
+  };
+
   const legend = () => {
     const kinds = { add: "added", delete: "deleted", replace: "replaced", other: "moved, split or otherwise changed" };
     const items = make("ul", "legend");
@@ -401,6 +418,8 @@
       if (data.split[s][i] === "1") extra.push(make("span", "flag", "split"));
       if (data.copied[s][i] === "1") extra.push(make("span", "flag", "copied"));
       const part = block(systems[s], drawn(outputs[s][i], s), extra);
+      const lost = state.view === "operations" ? gone(i, s) : null;
+      if (lost) part.append(lost);
       if (s === state.system) part.classList.add("here");
       content.push(part);
     }

@@ -97,7 +97,10 @@ function next() {
   shown = null;
   const item = ahead.shift();
   if (item) show(item);
-  else fill();
+  else {
+    place.replaceChildren(el("p", {}, "Loading the next item …"));
+    fill();
+  }
 }
 
 function submit() {

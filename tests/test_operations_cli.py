@@ -1,0 +1,120 @@
+"""Every action of ``plainly operations`` on the command line, and choosing by operation in ``plainly score``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plainly.cli import main
+
+PAIRS = """{"id": "1", "part": "a", "source": "It is old and leaks .", "output": "It is old . It leaks .", "groups": [
+{"source": [3], "output": [], "label": "delC"}, {"source": [], "output": [3], "label": "split"}]}
+{"id": "1", "part": "b", "source": "It is old and leaks .", "output": "It leaks .", "groups": [
+{"source": [1, 2, 3], "output": [], "label": "deloth"}]}
+{"id": "2", "part": "a", "source": "She resides here .", "output": "She lives here .", "groups": [
+{"source": [1], "output": [1], "label": "synonym"}, {"source": [2], "output": [], "label": "inmod"}]}
+{"id": "2", "part": "b", "source": "She resides here .", "output": "She lives near .", "groups": [
+{"source": [1], "output": [1], "label": "synonym"}, {"source": [2], "output": [2], "label": "synonym"}]}
+"""
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> str:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(PAIRS.replace("[\n{", "[{").replace("},\n", "}, "), encoding="utf-8")
+    return str(path)
+
+
+def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(["operations", *arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "plainly.operations/1"
+    return found
+
+
+def test_typology(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(_json(capsys, "typology")["operations"]) == 27
+    assert [each["label"] for each in _json(capsys, "typology", "toPers")["operations"]] == ["fromImp"]
+    assert _json(capsys, "typology", "--mapping", "easse")["types"]["C"] == []
+    assert main(["operations", "typology", "split"]) == 0
+    assert "One sentence becomes several" in capsys.readouterr().out
+    assert main(["operations", "typology", "splitt"]) == 2
+    assert "Did you mean 'split'" in capsys.readouterr().err
+
+
+def test_profile_and_cooccurrence(pairs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = _json(capsys, "profile", pairs)["profile"]
+    synonym = next(each for each in found["operations"] if each["label"] == "synonym")
+    assert (synonym["pairs"], synonym["annotations"], synonym["share"]) == (2, 3, 0.5)
+    assert found["operations_per_pair"] == {"1": 2, "2": 2}
+    labels = found["cooccurrence"]["labels"]
+    assert found["cooccurrence"]["pairs"][labels.index("split")][labels.index("delcst")] == 1
+    assert main(["operations", "profile", pairs, "--cooccurrence", "--csv"]) == 0
+    assert capsys.readouterr().out.startswith("pairs with both,synonym")
+
+
+def test_repair_and_convert(pairs: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fixed = tmp_path / "fixed.tsv"
+    found = _json(capsys, "repair", pairs, "-o", str(fixed))
+    assert [each["label"] for each in found["repaired"]] == ["inmod"]
+    assert "delmod" in fixed.read_text(encoding="utf-8")
+    assert main(["operations", "convert", str(fixed), str(tmp_path / "again.jsonl")]) == 0
+    assert "again.jsonl" in capsys.readouterr().err
+    assert _json(capsys, "repair", str(tmp_path / "again.jsonl"))["repaired"] == []
+
+
+def test_agreement(pairs: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fixed = tmp_path / "fixed.jsonl"
+    assert main(["operations", "repair", pairs, "-o", str(fixed)]) == 0
+    capsys.readouterr()
+    sides = _json(capsys, "agreement", pairs, str(fixed))["agreement"]
+    assert sides["output"]["davies_fleiss"] == 1.0
+    assert 0.8 < sides["source"]["davies_fleiss"] < 1
+    gold = _json(capsys, "agreement", pairs, "--gold", str(fixed))["annotators"][0]
+    assert gold["labels"]["delmod"] == {"gold": 1, "marked": 0, "precision": None, "recall": 0.0, "f1": 0.0}
+    assert main(["operations", "agreement", pairs]) == 2
+    assert "two annotators" in capsys.readouterr().err
+
+
+def test_relations_with_a_metric(pairs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = _json(capsys, "correlate", pairs, "-m", "sari", "--part", "keep")
+    assert set(found["parts"]) == {"keep"}
+    assert found["parts"]["keep"]["split"]["n"] == 4
+    pytest.importorskip("sklearn")
+    found = _json(capsys, "regress", pairs, "-m", "sari", "--folds", "2", "--alpha", "0.1", "--part", "add")
+    assert found["parts"]["add"]["alpha"] == 0.1
+    assert main(["operations", "regress", pairs, "--folds", "7"]) == 2
+    assert "too few for 7 folds" in capsys.readouterr().err
+    assert main(["operations", "correlate", pairs, "--part", "split"]) == 2
+    assert "has no output 'split'" in capsys.readouterr().err
+
+
+def test_evaluate_a_labeller(pairs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = _json(capsys, "evaluate", pairs, "--labeller", "rules")["sets"]
+    by_name = {(each["annotator"], each["side"]): each for each in found["labellers"]}
+    assert by_name["rules", "output"]["kappa"] > by_name["nothing changed", "output"]["kappa"] == 0
+    assert main(["operations", "evaluate", pairs, "--labeller", "rules"]) == 0
+    assert "nine people" in capsys.readouterr().out
+
+
+def test_score_by_operation(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["score", "--demo", "-m", "sari", "editor", "--no-intervals", "--json"]
+    assert main(arguments) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert main([*arguments, "--operations", "auto", "--items-with", "split"]) == 0
+    shown = capsys.readouterr()
+    some = json.loads(shown.out)
+    assert 0 < some["items"] < whole["items"]
+    assert "Chosen by operation" in shown.err
+    assert "items with split" in some["test_set"]
+    assert main([*arguments, "--without", "nonsense", "--operations", "auto"]) == 2
+
+
+def test_recipes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--list", "--json"]) == 0
+    assert "assetann" in [each["name"] for each in json.loads(capsys.readouterr().out)["recipes"]]
+    assert main(["reproduce", "assetan"]) == 2
+    assert "Did you mean 'assetann'" in capsys.readouterr().err
