@@ -28,3 +28,15 @@ def mirror() -> Path:
         pytest.skip("needs the mirrored public data: set PLAINLY_MIRROR to a directory laid out as host/path")
     os.environ.setdefault("PLAINLY_MIRROR", str(found))
     return found
+
+
+def save_tokenizer(vocabulary: list[str], place: Path) -> None:
+    """A word-piece tokenizer with this vocabulary, in the files that transformers loads for a BERT model."""
+    import transformers
+    from tokenizers import BertWordPieceTokenizer
+
+    pieces = BertWordPieceTokenizer(vocab={piece: at for at, piece in enumerate(vocabulary)}, lowercase=True)
+    marks = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=pieces._tokenizer, mask_token="[MASK]", **marks
+    ).save_pretrained(place)

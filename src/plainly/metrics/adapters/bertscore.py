@@ -40,6 +40,7 @@ class BertScore(Metric):
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    batch_tolerance: ClassVar[float] = 1e-3
 
     def __post_init__(self) -> None:
         choice(self.against, ("references", "source"), parameter="against")

@@ -43,6 +43,7 @@ class Lens(Metric):
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("lens",)
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         evalset.require_references("lens")

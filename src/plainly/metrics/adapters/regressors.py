@@ -30,6 +30,7 @@ class PublishedSle(Metric):
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source", "error")
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         loaded = weights.classifier(self.model, labels=1)
@@ -56,6 +57,7 @@ class MeaningBert(Metric):
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("meaning",)
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         loaded = weights.classifier(self.model, labels=1)
@@ -81,6 +83,7 @@ class Entailment(Metric):
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("faithful", "complete", "contradiction")
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         loaded = weights.classifier(self.model)
@@ -121,6 +124,7 @@ class Regressor(Metric):
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("value", "delta")
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    batch_tolerance: ClassVar[float] = 1e-3
 
     def __post_init__(self) -> None:
         choice(self.reads, ("output", "pair"), parameter="reads")

@@ -21,7 +21,7 @@ from plainly.errors import BadInput, MissingExtra, did_you_mean
 Vectors = npt.NDArray[np.float32]
 SHIPPED = "plainly-sle-1"
 _MODELS = Path(__file__).parents[2] / "models"
-_TOKENS_IN_A_BATCH = 2048  # Larger batches are no faster on a CPU and need more memory.
+_TOKENS_IN_A_BATCH = 640  # Larger batches leave the cache and are slower on a CPU.
 _CHARACTERS = 4000  # More never fits into the model's window, and tokenising it would take time for nothing.
 
 

@@ -37,6 +37,7 @@ class Meaning(Metric):
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
     packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
+    batch_tolerance: ClassVar[float] = 1e-3  # how far a score may depend on the texts scored with it
     evidence: ClassVar[str] = (
         "A copy of the source has the best meaning score there is: report it beside simplicity. It hardly notices "
         "negation or a changed number."

@@ -1,0 +1,179 @@
+"""The learned metrics that plainly ships: what they say, that they say it again, and what it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plainly import data
+from plainly.errors import BadInput, BadSpec
+from plainly.evalset import EvalSet
+from plainly.evaluate import evaluate
+from plainly.metrics.learned import encoder, events
+from plainly.metrics.learned.meaning import Meaning, match
+from plainly.metrics.learned.sle import Sle, by_document, cefr_level
+
+HARD = (
+    "The legislation, promulgated notwithstanding vociferous opposition, substantially curtailed judicial discretion.",
+    "Photosynthesis constitutes the principal mechanism whereby autotrophic organisms assimilate carbon dioxide.",
+    "Having deliberated at considerable length, the committee resolved to defer its determination indefinitely.",
+)
+EASY = (
+    "The new law gave judges less power. Many people did not like it.",
+    "Plants use light to make food from air and water.",
+    "The group talked for a long time. They did not decide.",
+)
+
+
+def test_the_shipped_files_are_small() -> None:
+    place = encoder.directory(encoder.SHIPPED)
+    assert sum(file.stat().st_size for file in place.iterdir()) <= 24_000_000
+
+
+def test_simple_rewriting_gains_and_reading_levels_follow() -> None:
+    scores = evaluate(EvalSet.of(HARD), {"easy": EASY, "copy": HARD}, ["sle"], intervals=False)
+    easy, copy = scores["easy"]["sle"], scores["copy"]["sle"]
+    assert (easy.segments["delta"] > 0.5).all()
+    np.testing.assert_allclose(copy.segments["delta"], 0, atol=1e-6)
+    assert easy.corpus["cefr"] < easy.corpus["cefr_source"] - 1
+    np.testing.assert_allclose(easy.segments["delta"], easy.segments["output"] - easy.segments["source"], atol=1e-9)
+
+
+def test_a_score_does_not_depend_on_its_batch() -> None:
+    model = encoder.load()
+    texts = [*HARD, *EASY, "Yes.", " ".join(HARD * 3)]
+    together = model.estimates(texts)
+    alone = np.concatenate([model.estimates([text]) for text in texts])
+    np.testing.assert_allclose(together, alone, atol=1e-3)
+    np.testing.assert_allclose(together[::-1], model.estimates(texts[::-1]), atol=1e-3)
+
+
+def test_each_distinct_text_is_run_once() -> None:
+    loaded = encoder.load()
+    rows: list[int] = []
+
+    class Counting:
+        def run(self, names: list[str], inputs: dict[str, Any]) -> Any:
+            rows.append(len(inputs["tokens"]))
+            return loaded.session.run(names, inputs)
+
+    counted = encoder.Encoder(loaded.name, loaded.heads, loaded.longest, Counting(), loaded.tokenizer)
+    found = counted.estimates([EASY[0], EASY[1], EASY[0], EASY[0]])
+    assert sum(rows) == 2
+    assert found[0] == pytest.approx(found[2])
+
+
+def test_a_text_without_words_has_no_estimate_and_is_counted() -> None:
+    scores = evaluate(EvalSet.of(HARD), {"a": ("", EASY[1], "   ")}, ["sle"], intervals=False)["a"]["sle"]
+    assert np.isnan(scores.segments["delta"][[0, 2]]).all()
+    assert scores.corpus["scored"] == 1
+    assert scores.corpus["delta"] == pytest.approx(scores.segments["delta"][1])
+
+
+def test_error_is_the_distance_from_the_target() -> None:
+    scores = evaluate(EvalSet.of(HARD), {"a": EASY}, ["sle(target=3)"], intervals=False)["a"]["sle(target=3)"]
+    np.testing.assert_allclose(scores.segments["error"], np.abs(scores.segments["output"] - 3), atol=1e-9)
+    assert np.isnan(evaluate(EvalSet.of(HARD), {"a": EASY}, ["sle"], intervals=False)["a"]["sle"].corpus["error"])
+    with pytest.raises(BadSpec, match="0–4"):
+        Sle(target=float("nan"))
+
+
+def test_documents_are_averages_of_their_sentences() -> None:
+    metric = Sle()
+    rows = metric.measure(EvalSet.of(HARD), EASY)
+    found = by_document(metric, rows, ["a", "b", "a"])
+    np.testing.assert_allclose(found["a"][0], metric.score(rows)[[0, 2], 0].mean())
+    np.testing.assert_allclose(found["b"], metric.score(rows)[1])
+
+
+def test_cefr_levels_have_names() -> None:
+    assert [cefr_level(value) for value in (0.2, 1.4, 3.6, 6.9, float("nan"))] == ["A1", "A1", "B2", "C2", ""]
+
+
+def test_an_unknown_model_is_named_with_what_is_missing() -> None:
+    with pytest.raises(BadInput, match=r"plainly-sle-2.*Did you mean 'plainly-sle-1'"):
+        encoder.load("plainly-sle-2")
+
+
+def test_naming_the_metric_loads_nothing() -> None:
+    code = (
+        "import sys; from plainly import registry; registry.metric('sle'); registry.metric('meaning');"
+        "print([name for name in ('onnxruntime', 'tokenizers', 'torch') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_meaning_is_full_for_a_copy_and_falls_with_distance() -> None:
+    outputs = {"copy": HARD, "easy": EASY, "other": (EASY[1], EASY[2], EASY[0])}
+    scores = evaluate(EvalSet.of(HARD), outputs, ["meaning"], intervals=False)
+    copy, easy, other = (scores[name]["meaning"].corpus["f1"] for name in outputs)
+    assert copy == pytest.approx(100, abs=1e-3)
+    assert copy > easy > other
+
+
+def test_meaning_takes_the_best_reference() -> None:
+    evalset = EvalSet.of(HARD, references=[(EASY[(i + 1) % 3], EASY[i]) for i in range(3)])
+    found = evaluate(evalset, {"a": EASY}, ["meaning(against=references)"], intervals=False)["a"]
+    np.testing.assert_allclose(found["meaning(against=references)"].segments["f1"], 100, atol=1e-3)
+
+
+def test_matching_by_hand() -> None:
+    output, other = np.eye(3, dtype=np.float32)[:2], np.eye(3, dtype=np.float32)[1:2]
+    f1, precision, recall = match(output, other)
+    assert (precision, recall) == (0.5, 1.0)
+    assert f1 == pytest.approx(2 / 3)
+    assert match(output, other[:0]) == (0.0, 0.0, 0.0)
+    assert np.isnan(match(output[:0], other[:0])[0])
+
+
+def _parsed(text: str) -> list[list[events.Word]]:
+    """A toy parser: ``he:nsubj:1 ran:ROOT:1 | …``, sentences apart by ``|``."""
+    kinds = {"ROOT": "VERB", "conj": "VERB", "relcl": "VERB"}
+    return [
+        [
+            events.Word(word, kinds.get(relation, "NOUN"), relation, int(head))
+            for word, relation, head in (unit.split(":") for unit in sentence.split())
+        ]
+        for sentence in text.split("|")
+    ]
+
+
+def test_samsa_by_hand() -> None:
+    events.use_parser("toy", lambda texts: [_parsed(text) for text in texts])
+    source = "he:nsubj:1 came:ROOT:1 ate:conj:1 soup:obj:2"
+    cases = {
+        "he:nsubj:1 came:ROOT:1 | ate:ROOT:0 soup:obj:0": 1.0,  # each event has its own sentence
+        "he:nsubj:1 came:ROOT:1 ate:conj:1 soup:obj:2": 0.5,  # all is there, in one sentence for two events
+        "he:nsubj:1 came:ROOT:1": 0.5 * 0.5,  # one event of two is lost
+        "he:nsubj:1 came:ROOT:1 | ate:ROOT:0 | soup:ROOT:0": 0.0,  # more sentences than events
+    }
+    metric = events.Samsa(parser="toy")
+    rows = metric.measure(EvalSet.of([source] * len(cases)), list(cases))
+    np.testing.assert_allclose(metric.score(rows)[:, 0], [100 * value for value in cases.values()])
+    assert metric.score(rows)[0, 2] == 2
+
+
+@pytest.mark.mirror
+def test_human_simplicity_on_the_filtered_ratings(mirror: Path) -> None:
+    table = data.table("simplicity-da/averages")
+    z = {name: np.array(table[f"{name}_zscore"], dtype=float) for name in ("fluency", "meaning", "simplicity")}
+    sound = np.flatnonzero((z["fluency"] >= 0.3) & (z["meaning"] >= 0.3))
+    assert len(sound) == 167
+    sources, outputs = ([table[column][i] for i in sound] for column in ("orig_sent", "simp_sent"))
+    metric = Sle()
+    delta = metric.score(metric.measure(EvalSet.of(sources), outputs))[:, 0]
+    assert np.corrcoef(delta, z["simplicity"][sound])[0, 1] >= 0.50
+
+
+@pytest.mark.mirror
+def test_meaning_agrees_with_people(mirror: Path) -> None:
+    table = data.table("simplicity-da/averages")
+    metric = Meaning()
+    f1 = metric.score(metric.measure(EvalSet.of(table["orig_sent"]), table["simp_sent"]))[:, 0]
+    ranks = [np.argsort(np.argsort(values)) for values in (f1, np.array(table["meaning_zscore"], dtype=float))]
+    assert np.corrcoef(*ranks)[0, 1] > 0.66
