@@ -195,7 +195,8 @@ async function ask() {
   showSaved();
   if (shown || document.getElementById("feedback")) return;
   if (ahead.length) next();
-  else if (pending.length) setTimeout(fill, 500);
+  // While an answer is on its way the server cannot know yet whether it was the last.
+  else if (pending.length || body.state === "working") setTimeout(fill, 700);
   else if (body.state === "finished") done(body);
   else if (body.state === "failed") end("Thank you", "The practice test did not go as expected, so there are no further items for you.");
   else {
