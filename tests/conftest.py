@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+# Tests use no network; without this, transformers tries it for minutes before it says that weights are missing.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
 _DEFAULT_MIRROR = ROOT.parent / "shared" / "mirror"
 
 
