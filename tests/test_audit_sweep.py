@@ -66,14 +66,16 @@ def test_any_number_of_processes_gives_the_same_table(demo: tuple[EvalSet, dict[
     assert alone.curves.keys() == together.curves.keys()
     for key, curve in alone.curves.items():
         for side in ("mean", "low", "high"):
-            np.testing.assert_array_equal(getattr(curve, side), getattr(together.curves[key], side))
+            # The counts are equal to the last; NumPy's sums of ratios may differ in the last bit with memory alignment.
+            np.testing.assert_allclose(getattr(curve, side), getattr(together.curves[key], side), rtol=1e-13)
     assert alone.touched == together.touched
 
 
 def test_a_trial_does_not_depend_on_other_attacks_and_seeds_matter(demo: Any) -> None:
     one, more = _sweep(demo, ["shuffle"]), _sweep(demo, ["drop-words", "shuffle"])
     other = _sweep(demo, ["shuffle"], seed=1)
-    np.testing.assert_array_equal(one.headline("editor", "shuffle", "sari"), more.headline("editor", "shuffle", "sari"))
+    headlines = [found.headline("editor", "shuffle", "sari") for found in (one, more)]
+    np.testing.assert_allclose(*headlines, rtol=1e-13)
     assert (one.headline("editor", "shuffle", "sari")[1:] != other.headline("editor", "shuffle", "sari")[1:]).all()
 
 
