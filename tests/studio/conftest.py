@@ -19,6 +19,8 @@ from typing import Any
 import httpx
 import pytest
 
+import browser
+
 pytest.importorskip("starlette")
 pytest.importorskip("sqlalchemy")
 with warnings.catch_warnings():
@@ -34,10 +36,6 @@ from plainly.studio.project import Project, parse_project
 from plainly.studio.store import Store, create_tables
 
 HERE = Path(__file__).parent
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 
 
 def rating_project(**more: Any) -> Project:
@@ -290,19 +288,9 @@ def four(value: int = 3) -> dict[str, Any]:
     return {"values": {"grammaticality": value, "meaning": value, "simplicity": value - 3, "structural_simplicity": 0}}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    """Debian's Chromium, driven by Playwright."""
-    where = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    playwright = pytest.importorskip("playwright.sync_api")
-    if where is None:
-        if os.environ.get("CI"):
-            pytest.fail("In CI Chromium must be installed.")
-        pytest.skip("needs Chromium: apt-get install chromium")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=where, args=FLAGS, headless=True)
-        yield browser
-        browser.close()
+    yield from browser.chromium()
 
 
 @pytest.fixture

@@ -6,21 +6,18 @@ axe-core is fetched from the npm registry into a cache the first time; it is no 
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import browser
 from plainly.studio.create import make_item
 from plainly.studio.project import Project, parse_project
 from plainly.studio.store import Store
 from studio.conftest import Make, Place, Server, fill, four, free_port, join, rater, rating_project, simple_items
 
-AXE = "4.14.0"
 VIEWS = {"phone": ({"width": 360, "height": 740}, 1), "zoomed": ({"width": 640, "height": 400}, 2)}
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 SMALL = """() => [...document.querySelectorAll("button, a, input, select, textarea, summary, [role=button]")]
@@ -32,23 +29,7 @@ SMALL = """() => [...document.querySelectorAll("button, a, input, select, textar
 
 @pytest.fixture(scope="session")
 def axe() -> Path:
-    import platformdirs
-
-    place = Path(platformdirs.user_cache_dir("plainly-tests", appauthor=False)) / f"axe-core-{AXE}.js"
-    if place.is_file():
-        return place
-    npm = shutil.which("npm")
-    if npm is None:
-        if os.environ.get("CI"):
-            pytest.fail("In CI npm must be there to fetch axe-core.")
-        pytest.skip("needs npm to fetch axe-core")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([npm, "pack", f"axe-core@{AXE}", "--silent"], cwd=place.parent, check=True, capture_output=True)
-    with tarfile.open(place.parent / f"axe-core-{AXE}.tgz") as archive:
-        content = archive.extractfile("package/axe.min.js")
-        assert content is not None
-        place.write_bytes(content.read())
-    return place
+    return browser.axe_core()
 
 
 Look = Callable[[Any, str], None]

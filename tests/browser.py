@@ -1,0 +1,56 @@
+"""A real browser for the tests of pages: Debian's Chromium, and axe-core to look for what shuts people out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+AXE = "4.14.0"
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+def chromium() -> Iterator[Any]:
+    """Chromium, driven by Playwright. For a fixture of one package: two drivers cannot live at once, and a driver keeps
+    an event loop running that other packages' tests should not meet.
+    """
+    where = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    playwright = pytest.importorskip("playwright.sync_api")
+    if where is None:
+        if os.environ.get("CI"):
+            pytest.fail("In CI Chromium must be installed.")
+        pytest.skip("needs Chromium: apt-get install chromium (scripts/test does so where it may)")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=where, args=FLAGS, headless=True)
+        yield browser
+        browser.close()
+
+
+def axe_core() -> Path:
+    """axe-core's script, fetched from the npm registry into a cache the first time; it is no part of the project."""
+    import platformdirs
+
+    place = Path(platformdirs.user_cache_dir("plainly-tests", appauthor=False)) / f"axe-core-{AXE}.js"
+    if place.is_file():
+        return place
+    npm = shutil.which("npm")
+    if npm is None:
+        if os.environ.get("CI"):
+            pytest.fail("In CI npm must be there to fetch axe-core.")
+        pytest.skip("needs npm to fetch axe-core")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([npm, "pack", f"axe-core@{AXE}", "--silent"], cwd=place.parent, check=True, capture_output=True)
+    with tarfile.open(place.parent / f"axe-core-{AXE}.tgz") as archive:
+        content = archive.extractfile("package/axe.min.js")
+        assert content is not None
+        place.write_bytes(content.read())
+    return place
