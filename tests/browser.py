@@ -20,8 +20,8 @@ FLAGS = [
 
 
 def chromium() -> Iterator[Any]:
-    """Chromium, driven by Playwright. For a fixture of one package: two drivers cannot live at once, and a driver keeps
-    an event loop running that other packages' tests should not meet.
+    """Chromium, driven by Playwright. For a fixture of one module: two drivers cannot live at once, and a driver keeps
+    an event loop running that other modules' tests should not meet.
     """
     where = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     playwright = pytest.importorskip("playwright.sync_api")

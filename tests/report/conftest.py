@@ -29,7 +29,7 @@ def demo_page(demo: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return demo.write(tmp_path_factory.mktemp("report") / "demo.html")
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     yield from browser.chromium()
 

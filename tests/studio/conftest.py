@@ -288,7 +288,7 @@ def four(value: int = 3) -> dict[str, Any]:
     return {"values": {"grammaticality": value, "meaning": value, "simplicity": value - 3, "structural_simplicity": 0}}
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     yield from browser.chromium()
 
