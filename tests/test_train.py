@@ -153,6 +153,32 @@ def test_an_interrupted_run_ends_as_one_that_was_not(tiny_encoder: str, tmp_path
         torch.testing.assert_close(resumed.state_dict()[name], value, msg=name)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_wide_head_finds_what_the_layers_and_the_length_say(tiny_encoder: str, tmp_path: Path) -> None:
+    import torch
+
+    from plainly.learn import examples, model, widen
+
+    cpu = torch.device("cpu")
+    loaded = model.load_encoder(tiny_encoder)
+    estimator = model.Estimator(loaded.encoder, heads=("sle", "cefr"), centres=[2.0, 3.0])
+    texts = tuple("a " * (i + 1) + "dog." for i in range(60))
+    encoded = model.encode(loaded.tokenizer, texts, longest=128)
+    before = model.predict(estimator, encoded, device=cpu)
+    by_length = np.column_stack([np.full(60, np.nan), 1 + np.arange(60.0) / 15])  # a rating that only length explains
+    rows = examples.Rows(texts[::2], by_length[::2])
+    widen.widen(estimator, loaded.tokenizer, rows, ridge=1e-6, longest=128, device=cpu)
+    after = model.predict(estimator, encoded, device=cpu)
+    np.testing.assert_allclose(after[:, 0], before[:, 0], rtol=1e-6)
+    np.testing.assert_allclose(after[1::2, 1], by_length[1::2, 1], atol=0.05)  # on texts that it was not fitted to
+    widen.widen(estimator, loaded.tokenizer, rows, ridge=1e12, longest=128, device=cpu)
+    np.testing.assert_allclose(model.predict(estimator, encoded, device=cpu)[:, 1], by_length[::2, 1].mean(), atol=1e-3)
+    model.save(estimator, loaded.tokenizer, tmp_path / "kept", facts={})
+    again, tokenizer = model.load(tmp_path / "kept")
+    same = model.predict(again, model.encode(tokenizer, texts, longest=128), device=cpu)
+    np.testing.assert_allclose(same, model.predict(estimator, encoded, device=cpu), rtol=1e-6)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_from_documents_to_a_score(tiny_encoder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

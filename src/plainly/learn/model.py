@@ -17,7 +17,12 @@ from plainly.learn.soften import Floats
 
 
 class Estimator(nn.Module):
-    """``forward`` gives the value on each head, shape (n, heads), and the token vectors of every layer."""
+    """``forward`` gives the value on each head, shape (n, heads), and the token vectors of every layer.
+
+    Where ``wide`` is set, it replaces all heads but the first: it reads the averages of every layer and the length.
+    """
+
+    wide: nn.Linear | None
 
     def __init__(self, encoder: nn.Module, *, heads: Sequence[str], centres: Sequence[float] | None = None) -> None:
         super().__init__()
@@ -28,12 +33,26 @@ class Estimator(nn.Module):
         nn.init.normal_(self.head.weight, std=0.02)
         # Starting at the labels' mean spares the first steps, which would otherwise disturb the encoder.
         self.head.bias.data = torch.tensor(centres if centres is not None else [0.0] * len(self.heads))
+        self.wide = None
 
     def forward(self, tokens: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
         layers = self.encoder(input_ids=tokens, attention_mask=mask, output_hidden_states=True).hidden_states
-        weights = mask.unsqueeze(-1).to(layers[-1].dtype)
-        pooled = (layers[-1] * weights).sum(1) / weights.sum(1)
-        return self.head(pooled), layers
+        values = self.head(averages(layers[-1:], mask)[0])
+        if self.wide is not None:
+            values = torch.cat([values[:, :1], self.wide(evidence(layers, mask))], dim=1)
+        return values, layers
+
+
+def averages(layers: Sequence[torch.Tensor], mask: torch.Tensor) -> list[torch.Tensor]:
+    """Each layer's token vectors averaged over the text."""
+    shares = mask.to(layers[-1].dtype) / mask.sum(1, keepdim=True)
+    return [torch.bmm(shares.unsqueeze(1), layer).squeeze(1) for layer in layers]
+
+
+def evidence(layers: Sequence[torch.Tensor], mask: torch.Tensor) -> torch.Tensor:
+    """What a wide head reads: every layer's average, and the number of tokens, which averages hide."""
+    length = mask.sum(1, keepdim=True).to(layers[-1].dtype)
+    return torch.cat([*averages(layers, mask), length.log(), length / 20, (length / 20) ** 2], dim=1)
 
 
 @dataclass(frozen=True)
@@ -65,6 +84,8 @@ def save(model: Estimator, tokenizer: Any, directory: Path, *, facts: Mapping[st
     model.encoder.save_pretrained(directory)  # type: ignore[operator]
     tokenizer.save_pretrained(directory)
     torch.save(model.head.state_dict(), directory / "heads.pt")
+    if model.wide is not None:
+        torch.save(model.wide.state_dict(), directory / "wide.pt")
     (directory / "plainly.json").write_text(json.dumps({"heads": model.heads, **facts}, indent=2), encoding="utf-8")
 
 
@@ -76,6 +97,10 @@ def load(directory: Path) -> tuple[Estimator, Any]:
     loaded = load_encoder(str(directory))
     model = Estimator(loaded.encoder, heads=json.loads(facts.read_text(encoding="utf-8"))["heads"])
     model.head.load_state_dict(torch.load(directory / "heads.pt", map_location="cpu", weights_only=True))
+    if (directory / "wide.pt").is_file():
+        wide = torch.load(directory / "wide.pt", map_location="cpu", weights_only=True)
+        model.wide = nn.Linear(wide["weight"].shape[1], wide["weight"].shape[0])
+        model.wide.load_state_dict(wide)
     return model.eval(), loaded.tokenizer
 
 

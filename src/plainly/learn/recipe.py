@@ -25,6 +25,7 @@ from plainly.learn.levels import Parts, part
 from plainly.learn.model import Estimator, encode, load_encoder, predict
 from plainly.learn.quality import Quality, quality
 from plainly.learn.soften import Floats
+from plainly.learn.widen import widen
 
 Progress = Callable[[str, int, int, float], None]
 
@@ -36,7 +37,8 @@ class Recipe:
     ``joined`` is the share of neighbouring sentences that are also shown as one text of two sentences, ``noise`` the
     share of texts shown again with damage. With ``teachers`` the student's first scale is their average, of which the
     share ``blend`` is taken from the second scale, turned round and brought to the first one's mean and spread.
-    ``experts`` are teachers of the second scale alone, and may start from a larger encoder.
+    ``experts`` are teachers of the second scale alone, and may start from a larger encoder. With ``ridge`` the second
+    scale's head is fitted once more at the end, on all layers, with this much shrinkage.
     """
 
     softened: bool = True
@@ -53,6 +55,7 @@ class Recipe:
     experts: int = 0
     blend: float = 0.0
     copies: float = 1.0
+    ridge: float = 0.0
     fit: Settings = field(default_factory=lambda: Settings(epochs=3, batch=32, rate=1e-5))
     expert: Settings = field(default_factory=Settings)
     student: Settings = field(default_factory=Settings)
@@ -138,6 +141,9 @@ def train(
         checkpoint=directory / f"{stage}.checkpoint",
         progress=_named(progress, stage),
     )
+    if recipe.ridge and corpus.rated is not None:
+        rated = make.rated(corpus, turns=1)
+        widen(model, loaded.tokenizer, rated, ridge=recipe.ridge, longest=settings.longest, device=device)
     return Trained(model, loaded.tokenizer, parts, history, judge(model, loaded.tokenizer, parts, settings, device))
 
 
