@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -243,17 +242,6 @@ def test_pairwise_accuracy_has_intervals_and_says_when_pairs_are_too_many() -> N
         assert found.low < found.value < found.high
     with pytest.raises(BadInput, match="by item"):
         pairwise.pairwise_accuracy(np.arange(5000.0), np.arange(5000.0))
-
-
-def test_a_thousand_draws_of_ten_metrics_take_seconds() -> None:
-    rng = np.random.default_rng(0)
-    human = rng.normal(size=600)
-    start = time.perf_counter()
-    for _ in range(10):
-        metric = human + rng.normal(size=600)
-        for kind in correlate.KINDS:
-            correlate.correlate(metric, human, kind=kind)
-    assert time.perf_counter() - start < 30  # Measured 2 s on one quiet core.
 
 
 def test_faults_are_named() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -221,17 +220,6 @@ def test_system_level_intervals_draw_items() -> None:
     assert row.estimate.value == pytest.approx(scipy.stats.pearsonr(*by_hand).statistic)
     assert row.estimate.low < row.estimate.value < row.estimate.high
     assert row.estimate.n == 8
-
-
-def test_ten_metrics_six_hundred_outputs_fifteen_raters_in_seconds() -> None:
-    rng = np.random.default_rng(0)
-    judgements = simulated(rng)
-    human = judgements.human("simplicity", judgements["simplicity"].units())
-    scores = scores_of(judgements, {f"m{i}": human + rng.normal(size=600) for i in range(10)})
-    start = time.process_time()
-    meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], resamples=1000)
-    meta.agreement(judgements["simplicity"])
-    assert time.process_time() - start < 30  # Measured 5 to 7 s of one core.
 
 
 def test_scores_from_a_file_of_plainly_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

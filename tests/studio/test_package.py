@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -179,11 +178,8 @@ def test_a_wheel_in_a_clean_environment_serves_everything(tmp_path: Path) -> Non
                 assert process.poll() is None
                 assert time.perf_counter() - began < 30
                 time.sleep(0.02)
-        seconds = time.perf_counter() - began
         for name in sorted(path.name for path in (ROOT / "src" / "plainly" / "studio" / "static").iterdir()):
             assert httpx.get(f"http://127.0.0.1:{port}/static/{name}").status_code == 200
     finally:
         process.terminate()
         process.wait(timeout=15)
-    if os.getloadavg()[0] < len(os.sched_getaffinity(0)):
-        assert seconds < 2.0, f"{seconds:.2f} s on a machine that is not busy with other things"

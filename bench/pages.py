@@ -1,0 +1,115 @@
+"""How long pages take: a report on ten systems and ASSET, ten thousand items, and a studio from start to first answer.
+
+    python bench/pages.py     (needs Chromium and playwright, and the public ASSET files, see docs/data.md)
+
+What was asked for stands beside each figure. Figures are by the clock: run it where nothing else runs.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from plainly import data
+from plainly.evalset import EvalSet
+from plainly.evaluate import evaluate
+from plainly.report import make_report
+
+# From a change of a control to what the list shows, layout included.
+FILTER = """async ([id, value]) => {
+  const control = document.getElementById(id), start = performance.now();
+  control.value = value;
+  control.dispatchEvent(new Event(control.tagName === "SELECT" ? "change" : "input"));
+  void document.getElementById("list").offsetHeight;
+  return performance.now() - start;
+}"""
+PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+PORT = 8899
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, browser() as chromium:
+        place = Path(folder)
+        evalset = data.load("asset/test")
+        outputs = {system: data.outputs("asset/test", system) for system in data.systems("asset/test")[:10]}
+        found = evaluate(evalset, outputs, ["sari", "bleu", "fkgl"])
+        start = time.perf_counter()
+        path = make_report(found, evalset=evalset, outputs=outputs).write(place / "asset.html")
+        print(f"10 systems × ASSET: made in {time.perf_counter() - start:.1f} s (asked 10), ", end="")
+        print(f"{path.stat().st_size / 1e6:.2f} MB (asked 3)")
+        look(chromium, path, "10 systems × ASSET", ("film", "the"), asked=100)
+        look(chromium, large(place), "2 systems × 10,000 items", ("breakfast", "the"), asked=250)
+        studio(place)
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
+        )
+        yield chromium
+        chromium.close()
+
+
+def look(chromium: Any, path: Path, name: str, words: tuple[str, ...], *, asked: float) -> None:
+    """First paint, and the middle one of some filter times."""
+    page = chromium.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_timeout(500)
+    paint = page.evaluate(PAINT)
+    page.evaluate(FILTER, ["search", "a"])  # The first search makes the text to look in.
+    changes = [*(("search", word) for word in words), ("order", "low"), ("order", "difference"), ("search", "")]
+    times = sorted(page.evaluate(FILTER, list(change)) for change in changes)
+    print(f"{name}: first paint {paint:.0f} ms (asked 1000), filter {times[len(times) // 2]:.0f} ms (asked {asked:g})")
+    page.close()
+
+
+def large(place: Path) -> Path:
+    """The demo again and again, ten thousand items."""
+    small, written = data.demo()
+    n = 10_000
+    evalset = EvalSet.of(
+        [small.sources[i % len(small)] for i in range(n)],
+        references=[small.references[i % len(small)] for i in range(n)],
+    )
+    outputs = {s: [written[s][i % len(small)] for i in range(n)] for s in ("editor", "noisy")}
+    found = evaluate(evalset, outputs, ["fkgl"], resamples=100)
+    return make_report(found, evalset=evalset, outputs=outputs, labeller=None, audit=False).write(place / "large.html")
+
+
+def studio(place: Path) -> None:
+    """From the command to the first answer of a server."""
+    (place / "s.txt").write_text("A hard sentence.\n", encoding="utf-8")
+    (place / "o.txt").write_text("An easy one.\n", encoding="utf-8")
+    run = [sys.executable, "-m", "plainly", "studio"]
+    made = [*run, "create", "study.toml", "--source", "s.txt", "--outputs", "A=o.txt"]
+    subprocess.run(made, cwd=place, check=True, capture_output=True)
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        server = subprocess.Popen([*run, "serve", "study.toml", "--port", str(PORT)], cwd=place, stderr=subprocess.PIPE)
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{PORT}/health", timeout=1):
+                    break
+            except OSError:
+                time.sleep(0.01)
+        times.append(time.perf_counter() - start)
+        server.terminate()
+        server.communicate(timeout=15)
+    print(f"studio: first answer after {min(times):.2f} s (asked 2)")
+
+
+if __name__ == "__main__":
+    main()
