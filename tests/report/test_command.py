@@ -32,11 +32,12 @@ def test_saved_scores_give_the_same_numbers_with_texts_and_without(
     assert main(["score", "--demo", "-m", "fkgl", "editor", "copy", "--save", saved]) == 0
     capsys.readouterr()
     summaries = []
-    for words in (["--saved", saved], ["--saved", saved, "--demo"], ["--demo", "-m", "fkgl", "editor", "copy"]):
+    for words in ([saved], ["--saved", saved], [saved, "--demo"], ["--demo", "-m", "fkgl", "editor", "copy"]):
         given = [*words, "--no-audit", "--labeller", "none", "-o", str(tmp_path / "page.html"), "--json"]
         assert main(["report", *given]) == 0
         summaries.append(json.loads(capsys.readouterr().out)["summary"])
-    without, with_texts, afresh = summaries
+    without, named, with_texts, afresh = summaries
+    assert named == without
     assert with_texts == afresh
     assert without[0] == afresh[0]
     assert len(without) < len(afresh)

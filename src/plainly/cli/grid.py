@@ -65,4 +65,5 @@ def run(args: argparse.Namespace) -> int:
     output.note(f"{results.measured} of {total} scores were measured now, the others were there. Go on with:")
     for path in results.saved.values():
         output.note(f"  plainly compare {path}")
+        output.note(f"  plainly report {path}")
     return 0

@@ -19,7 +19,7 @@ HELP = """Make a report: one HTML file that needs no network, with scores, plots
   plainly report --demo -o demo.html
   plainly report -t asset/test ACCESS Dress mine.txt -o asset.html
   plainly report --source src.txt --references 'ref.*.txt' -o mine.html -- A.txt B.txt
-  plainly report --saved scores.npz -o scores.html
+  plainly report scores.npz -o scores.html
   plainly report --demo --figures figures/
 """
 
@@ -104,6 +104,10 @@ def _stages() -> Iterator[Callable[[str], None]]:
 
 
 def _scored(args: argparse.Namespace) -> tuple[Evaluation, EvalSet, inputs.Outputs]:
+    saved = [name for name in args.systems if name.endswith(".npz")]
+    if args.saved is None and saved:  # as compare takes them
+        args.saved = saved[0]
+        args.systems = [name for name in args.systems if name != args.saved]
     named = args.test_set or args.demo or args.source or args.references or args.table or args.systems
     if args.saved is None:
         given = inputs.read(args)
