@@ -14,6 +14,7 @@ from plainly import data
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
 from plainly.evaluate import evaluate
+from plainly.learn.corpus import close_up
 from plainly.metrics.learned import encoder, events
 from plainly.metrics.learned.meaning import Meaning, match
 from plainly.metrics.learned.sle import Sle, by_document, cefr_level
@@ -177,3 +178,14 @@ def test_meaning_agrees_with_people(mirror: Path) -> None:
     f1 = metric.score(metric.measure(EvalSet.of(table["orig_sent"]), table["simp_sent"]))[:, 0]
     ranks = [np.argsort(np.argsort(values)) for values in (f1, np.array(table["meaning_zscore"], dtype=float))]
     assert np.corrcoef(*ranks)[0, 1] > 0.66
+
+
+@pytest.mark.mirror
+def test_cefr_levels_agree_with_teachers(mirror: Path) -> None:
+    table = data.table("cefr-sp/wiki-auto")
+    chosen = [at for at, part in enumerate(table["part"]) if part == "test"]
+    model = encoder.load()
+    estimates = model.estimates([close_up(table["sentence"][at]) for at in chosen])[:, model.heads.index("cefr")]
+    truth = [(table["level_a"][at] + table["level_b"][at]) / 2 for at in chosen]
+    assert np.corrcoef(estimates, truth)[0, 1] > 0.83
+    assert abs(float(np.mean(estimates - truth))) < 0.2  # the scale is theirs too, not only the order
