@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from plainly.evalset import EvalSet
-from plainly.metrics.adapters import questions, weights
+from plainly.metrics.adapters import questions
 from plainly.metrics.pipelines import pipeline
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
@@ -74,7 +74,6 @@ class QuestEval(Metric):
         choice(self.against, ("source", "references", "both"), parameter="against")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        weights.require()
         if self.against != "source":
             evalset.require_references("questeval")
         others = [

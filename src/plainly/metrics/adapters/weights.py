@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -106,11 +107,26 @@ def _load(name: str, kind: str, labels: int | None, parameter: str = "model") ->
 
     given = {} if labels is None else {"num_labels": labels}
     try:
-        model = getattr(transformers, kind).from_pretrained(name, **given)
+        with _quiet():
+            model = getattr(transformers, kind).from_pretrained(name, **given)
         tokenizer = transformers.AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
         raise DataUnavailable(missing(name, error, parameter=parameter)) from None
     return _placed(model, tokenizer)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """transformers draws a progress bar for every model, however small; a library does not print."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _placed(model: Any, tokenizer: Any) -> Weights:
