@@ -17,7 +17,7 @@ from plainly.evalset import EvalSet
 torch = pytest.importorskip("torch", reason="published weights need torch, which is no part of the development install")
 transformers = pytest.importorskip("transformers")
 
-from plainly.metrics.adapters import weights  # noqa: E402
+from plainly.metrics.adapters import bertscore, weights  # noqa: E402
 from plainly.metrics.adapters.bertscore import BertScore  # noqa: E402
 from plainly.metrics.adapters.lens import Lens, LensSalsa  # noqa: E402
 from plainly.metrics.adapters.regressors import Entailment, MeaningBert, PublishedSle, Regressor  # noqa: E402
@@ -213,6 +213,15 @@ def roberta(tmp_path_factory: pytest.TempPathFactory) -> str:
     )  # fmt: skip
     transformers.RobertaModel(config).save_pretrained(place)
     return str(place)
+
+
+def test_bertscore_begins_with_a_space_where_the_package_does(roberta: str) -> None:
+    metric = BertScore(model=roberta, layer=2, longest=64)
+    evalset = EvalSet.of(["a dog"], references=[("a dog",)])
+    loaded = weights.encoder(roberta)
+    ids, _ = bertscore._vectors(loaded, ["dog "], layer=2, longest=64)["dog "]
+    assert loaded.tokenizer.convert_ids_to_tokens(ids) == ["<s>", "Ġ", "d", "o", "g", "</s>"]
+    np.testing.assert_allclose(metric.measure(evalset, [" a dog "]), metric.measure(evalset, ["a dog"]))
 
 
 def test_lens_salsa_reads_output_and_source_together(roberta: str, tmp_path: Path) -> None:

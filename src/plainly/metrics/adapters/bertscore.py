@@ -18,6 +18,8 @@ from plainly.metrics.adapters import weights
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 
+_WITH_SPACES = frozenset({"roberta", "gpt2", "bart", "longformer", "deberta"})  # byte pairs that include the space
+
 
 @dataclass(frozen=True, repr=False)
 class BertScore(Metric):
@@ -74,7 +76,8 @@ class BertScore(Metric):
         """log((n + 1) / (df + 1)) over the references, as in the package."""
         counts: Counter[int] = Counter()
         for text in references:
-            counts.update(set(loaded.tokenizer(text, truncation=True, max_length=self.longest)["input_ids"]))
+            ready = _prepared(loaded, text)
+            counts.update(set(loaded.tokenizer(ready, truncation=True, max_length=self.longest)["input_ids"]))
         return {token: math.log((len(references) + 1) / (counts[token] + 1)) for token in range(len(loaded.tokenizer))}
 
     def _floor(self) -> tuple[float, float, float] | None:
@@ -114,12 +117,19 @@ def _vectors(
     """For each distinct text its tokens and their vectors, of length one."""
     loaded.model.config.output_hidden_states = True
     distinct = list(dict.fromkeys(texts))
+    ready = [_prepared(loaded, text) for text in distinct]
     found = {}
-    for at, row in loaded.run(distinct, lambda outputs, mask: outputs.hidden_states[layer], longest=longest):
-        ids = loaded.tokenizer(distinct[at], truncation=True, max_length=longest)["input_ids"]
+    for at, row in loaded.run(ready, lambda outputs, mask: outputs.hidden_states[layer], longest=longest):
+        ids = loaded.tokenizer(ready[at], truncation=True, max_length=longest)["input_ids"]
         vectors = row[: len(ids)].float().cpu().numpy()
         found[distinct[at]] = (ids, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
     return found
+
+
+def _prepared(loaded: weights.Weights, text: str) -> str:
+    """As in the package: stripped, and begun with a space where a first word is else unlike the same word later."""
+    text = text.strip()
+    return f" {text}" if text and loaded.model.config.model_type in _WITH_SPACES else text
 
 
 def _special(loaded: weights.Weights) -> frozenset[int]:

@@ -118,8 +118,9 @@ def _load(name: str, kind: str, labels: int | None, parameter: str = "model") ->
 @contextmanager
 def _quiet() -> Iterator[None]:
     """transformers draws a progress bar for every model, however small; a library does not print."""
-    from transformers.utils import logging
+    import transformers
 
+    logging: Any = transformers.utils.logging
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
