@@ -289,8 +289,12 @@ def test_meaningbert_maps_what_the_configuration_names(tmp_path: Path) -> None:
 
 
 def test_missing_weights_say_what_to_download(tmp_path: Path) -> None:
-    with pytest.raises(DataUnavailable, match=r"model\.safetensors.*model=DIRECTORY"):
+    with pytest.raises(DataUnavailable, match=r"model=DIRECTORY must hold config\.json, model\.safetensors"):
         _segments(PublishedSle(model=str(tmp_path)), EvalSet.of(SOURCES))
+    with pytest.raises(
+        DataUnavailable, match=r"model\.safetensors.*from https://huggingface\.co/a/b .*model=DIRECTORY"
+    ):
+        _segments(PublishedSle(model="a/b"), EvalSet.of(SOURCES))
     with pytest.raises(DataUnavailable, match=r"hparams\.yaml.*lens\(checkpoint=DIRECTORY\)"):
         _segments(Lens(), EvalSet.of(SOURCES, references=[("a",)] * 3))
     with pytest.raises(DataUnavailable, match=r"huggingface\.co/davidheineman/lens-salsa.*lens-salsa\(checkpoint=DIR"):

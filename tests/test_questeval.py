@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
@@ -149,6 +150,14 @@ def test_spacy_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
         _one(QuestEval(answers="en_not_loaded_before"))
 
 
+def test_the_reader_of_t5_tokenizers_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    hidden = {"sentencepiece": None}
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: hidden.get(name, found("json")))
+    with pytest.raises(MissingExtra, match=r"'sentencepiece'.*plainly\[torch\]"):
+        questions.Published("a", "b", "", "", 9).questions([("a", "b")])
+
+
 def test_answers_are_names_and_noun_phrases_of_five_sentences(english: str) -> None:
     find = questeval._spacy(english)
     merkel, many = find(["Angela Merkel visited the old town.", "One man. " * 4 + "A fifth woman! Then a sixth child."])
@@ -254,11 +263,12 @@ def test_the_whole_on_tiny_models_does_not_depend_on_the_batch(t5: str, tmp_path
 
 
 def test_missing_models_say_what_to_download(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="without torch the error is that torch is missing")
+    for package in ("torch", "transformers", "sentencepiece"):
+        pytest.importorskip(package, reason="without it the error is that the package is missing")
     questeval.use_answers("words", lambda texts: [text.split() for text in texts])
     asker = questions.Published(qa=str(tmp_path), qg=str(tmp_path), weighter="", bertscore=str(tmp_path), layer=9)
     for parameter, ask in (("qg", asker.questions), ("qa", asker.answers), ("bertscore", asker.similarities)):
-        with pytest.raises(DataUnavailable, match=rf"spiece\.model.*{parameter}=DIRECTORY"):
+        with pytest.raises(DataUnavailable, match=rf"{parameter}=DIRECTORY must hold .*spiece\.model"):
             ask([("a", "b")])
     with pytest.raises(DataUnavailable, match=r"huggingface\.co/ThomasNLG/t5-qg_squad1-en .*qg=DIRECTORY"):
         _one(QuestEval(answers="words"))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,9 +53,9 @@ class Weights:
         return encoded
 
 
-def require() -> None:
-    """Raise unless torch and transformers are installed."""
-    for package in ("torch", "transformers"):
+def require(*packages: str) -> None:
+    """Raise unless these packages, or torch and transformers, are installed."""
+    for package in packages or ("torch", "transformers"):
         if importlib.util.find_spec(package) is None:
             raise MissingExtra("A published learned metric", package=package, extra="torch")
 
@@ -71,6 +72,7 @@ def encoder(name: str, *, parameter: str = "model") -> Weights:
 
 def seq2seq(name: str, *, parameter: str) -> Weights:
     """A model that writes text from text (T5), by hub name or directory, given in the spec as ``parameter``."""
+    require("torch", "transformers", "sentencepiece")  # without the last, transformers asks for a package of no use
     return _load(name, "AutoModelForSeq2SeqLM", None, parameter)
 
 
@@ -146,10 +148,12 @@ def missing(
 ) -> str:
     """What to download to where, for weights that are not there."""
     first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    wanted = f"{files} the tokenizer's files (tokenizer.json, or vocab.json and merges.txt, or spiece.model)"
+    if Path(name).is_dir():
+        return f"The directory {name!r} could not be loaded ({first}). {parameter}=DIRECTORY must hold {wanted}."
     return (
         f"The weights {name!r} could not be loaded ({first}). With a network, transformers fetches them by that name. "
-        f"Without one, download {files} the tokenizer's files (tokenizer.json, or vocab.json and merges.txt, or "
-        f"spiece.model) from https://huggingface.co/{name} into a directory, and give the directory: "
+        f"Without one, download {wanted} from https://huggingface.co/{name} into a directory, and give the directory: "
         f"{parameter}=DIRECTORY"
     )
 
