@@ -32,6 +32,24 @@ def mirror() -> Path:
     return found
 
 
+def english_pipeline() -> str | None:
+    """An installed spaCy pipeline for English, whatever its name; None where spaCy or a pipeline is missing."""
+    try:
+        from spacy.util import get_installed_models
+    except ImportError:
+        return None
+    return next((name for name in sorted(get_installed_models()) if name.startswith("en_core_web")), None)
+
+
+@pytest.fixture(scope="session")
+def english() -> str:
+    """The name of an installed spaCy pipeline for English; the test is skipped, with the reason, where none is."""
+    found = english_pipeline()
+    if found is None:
+        pytest.skip("needs spaCy and a pipeline: pip install 'plainly[spacy]'; python -m spacy download en_core_web_sm")
+    return found
+
+
 def save_tokenizer(vocabulary: list[str], place: Path) -> None:
     """A word-piece tokenizer with this vocabulary, in the files that transformers loads for a BERT model."""
     import transformers

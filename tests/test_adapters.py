@@ -16,10 +16,10 @@ from plainly.evalset import EvalSet
 
 torch = pytest.importorskip("torch", reason="published weights need torch, which is no part of the development install")
 transformers = pytest.importorskip("transformers")
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
+from plainly.metrics.adapters import bertscore, weights  # noqa: E402
 from plainly.metrics.adapters.bertscore import BertScore  # noqa: E402
-from plainly.metrics.adapters.lens import Lens  # noqa: E402
+from plainly.metrics.adapters.lens import Lens, LensSalsa  # noqa: E402
 from plainly.metrics.adapters.regressors import Entailment, MeaningBert, PublishedSle, Regressor  # noqa: E402
 
 SOURCES = ("the old dog ran to the big house", "a cat sat", "he was in it and she was not")
@@ -69,8 +69,9 @@ def test_published_sle_is_the_models_own_value(regressor: str) -> None:
 
 
 def test_meaningbert_reads_source_and_output_together(regressor: str) -> None:
-    found = _segments(MeaningBert(model=regressor, longest=64), EvalSet.of(SOURCES))
     truth = [_direct(regressor, source, output) for source, output in zip(SOURCES, OUTPUTS, strict=True)]
+    assert 0 < min(truth) < max(truth) < 100
+    found = _segments(MeaningBert(model=regressor, longest=64), EvalSet.of(SOURCES))
     np.testing.assert_allclose(found[:, 0], truth, atol=1e-4)
     pair = _segments(Regressor(model=regressor, reads="pair", longest=64), EvalSet.of(SOURCES))
     np.testing.assert_allclose(pair[:, 0], truth, atol=1e-4)
@@ -121,44 +122,188 @@ def test_bertscore_by_the_packages_formula(bare: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(weighed[0, 1], 100 * float(weighed_precision), atol=1e-3)
 
 
-def test_lens_reads_its_checkpoint(bare: str, tmp_path: Path) -> None:
+def _checkpoint(place: Path, encoder: str, *, sizes: list[int], tags: int = 0, **settings: Any) -> dict[str, Any]:
+    """A checkpoint in the published layout: the encoder's weights, the mixture of layers, the estimator, the tagger."""
     torch.manual_seed(1)
-    encoder = transformers.AutoModel.from_pretrained(bare)
-    state = {f"encoder.model.{name}": value for name, value in encoder.state_dict().items()}
+    bare = transformers.AutoModel.from_pretrained(encoder).state_dict()
+    # Not the encoder's own weights: a checkpoint that is not read must show.
+    state = {
+        f"encoder.model.{name}": value + 0.1 * torch.randn_like(value) if value.is_floating_point() else value
+        for name, value in bare.items()
+        if not name.startswith("pooler.")
+    }
     state |= {f"layerwise_attention.scalar_parameters.{at}": torch.randn(1) for at in range(4)}
     state["layerwise_attention.gamma"] = torch.tensor([1.5])
-    sizes = [16 * 7, 8, 4, 1]
-    linears = {3 * at: torch.nn.Linear(sizes[at], sizes[at + 1]) for at in range(3)}
-    for at, linear in linears.items():
-        state |= {f"estimator.ff.{at}.weight": linear.weight.data, f"estimator.ff.{at}.bias": linear.bias.data}
-    (tmp_path / "checkpoints").mkdir()
-    torch.save({"state_dict": state}, tmp_path / "checkpoints" / "epoch=1.ckpt")
-    (tmp_path / "hparams.yaml").write_text(json.dumps({"pretrained_model": bare, "activations": "Tanh", "pool": "avg"}))
-    references = [(source.upper(), "a dog") for source in SOURCES]
-    found = _segments(Lens(checkpoint=str(tmp_path)), EvalSet.of(SOURCES, references=references))
+    for at in range(len(sizes) - 1):
+        state[f"estimator.ff.{3 * at}.weight"] = torch.randn(sizes[at + 1], sizes[at]) / 4
+        state[f"estimator.ff.{3 * at}.bias"] = torch.randn(sizes[at + 1])
+    if tags:
+        state |= {"hidden2tag.weight": torch.randn(tags, 16), "hidden2tag.bias": torch.randn(tags)}
+    (place / "checkpoints").mkdir()
+    torch.save({"state_dict": state, "epoch": 3}, place / "checkpoints" / "model.ckpt")
+    (place / "hparams.yaml").write_text(json.dumps({"pretrained_model": encoder, "activations": "Tanh", **settings}))
+    return state
 
-    tokenizer = transformers.AutoTokenizer.from_pretrained(bare)
+
+def _layers(encoder: str, state: dict[str, Any], ids: list[int]) -> tuple[Any, Any]:
+    """The mixture of normalised layers, and the layers, of one sequence without padding."""
+    model = transformers.AutoModel.from_pretrained(encoder)
+    inner = {name.removeprefix("encoder.model."): value for name, value in state.items() if "encoder.model." in name}
+    model.load_state_dict(inner, strict=False)
+    with torch.inference_mode():
+        layers = model.eval()(torch.tensor([ids]), output_hidden_states=True).hidden_states
     mix = torch.softmax(torch.cat([state[f"layerwise_attention.scalar_parameters.{at}"] for at in range(4)]), 0)
+    normal = [(x[0] - x[0].mean()) / x[0].std(unbiased=False) for x in layers]
+    return 1.5 * sum(w * x for w, x in zip(mix, normal, strict=True)), layers
 
-    def vector(text: str) -> Any:
-        with torch.inference_mode():
-            layers = encoder.eval()(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states
-        normal = [(x[0] - x[0].mean()) / x[0].std(unbiased=False) for x in layers]
-        return (1.5 * sum(w * x for w, x in zip(mix, normal, strict=True))).mean(0)
 
-    def estimate(source: str, output: str, reference: str) -> float:
-        s, o, r = vector(source), vector(output), vector(reference)
+def _estimated(state: dict[str, Any], vector: Any, places: tuple[int, ...]) -> float:
+    for at in places:
+        vector = state[f"estimator.ff.{at}.weight"] @ vector + state[f"estimator.ff.{at}.bias"]
+        vector = torch.tanh(vector) if at != places[-1] else vector
+    return float(vector)
+
+
+def test_lens_reads_its_checkpoint(bare: str, tmp_path: Path) -> None:
+    state = _checkpoint(tmp_path, bare, sizes=[16 * 7, 8, 4, 1], class_identifier="regression_metric_multi_ref")
+    references = [(source.upper(), "a dog") for source in SOURCES]
+    evalset = EvalSet.of(SOURCES, references=references)
+    found = _segments(Lens(checkpoint=str(tmp_path)), evalset)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(bare)
+
+    def estimate(*texts: str) -> float:
+        s, o, r = (_layers(bare, state, tokenizer(text)["input_ids"])[0].mean(0) for text in texts)
         joined = torch.cat([s, o, r, o * r, (o - r).abs(), o * s, (o - s).abs()])
-        for linear in (linears[0], linears[3]):
-            joined = torch.tanh(linear(joined))
-        return float(linears[6](joined))
+        return _estimated(state, joined, (0, 3, 6))
 
     best = max(estimate(SOURCES[0], OUTPUTS[0], reference) for reference in (SOURCES[0], "a dog"))
     assert found[0, 0] == pytest.approx(50 * (math.erf(best / math.sqrt(2)) + 1), abs=1e-3)
+    raw = _segments(Lens(checkpoint=str(tmp_path), rescale=False), evalset)
+    assert raw[0, 0] == pytest.approx(best, abs=1e-4)
+
+
+def test_a_checkpoint_leaves_the_encoder_of_others_alone(bare: str, tmp_path: Path) -> None:
+    evalset = EvalSet.of(SOURCES, references=[(text,) for text in SOURCES])
+    before = BertScore(model=bare, layer=2, longest=64).measure(evalset, OUTPUTS)
+    _checkpoint(tmp_path, bare, sizes=[16 * 7, 4, 1])
+    _segments(Lens(checkpoint=str(tmp_path)), evalset)
+    np.testing.assert_array_equal(BertScore(model=bare, layer=2, longest=64).measure(evalset, OUTPUTS), before)
+
+
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A tiny RoBERTa, the architecture of LENS-SALSA: byte pairs, positions from 2, two marks between texts."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+
+    place = tmp_path_factory.mktemp("roberta")
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "Ġ", ".", *"abcdefghijklmnopqrstuvwxyz"]
+    made = Tokenizer(models.BPE({piece: at for at, piece in enumerate(pieces)}, [], unk_token="<unk>"))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    marks = {"bos_token": "<s>", "cls_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "unk_token": "<unk>"}
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, pad_token="<pad>", mask_token="<mask>", **marks
+    ).save_pretrained(place)
+    torch.manual_seed(3)
+    config = transformers.RobertaConfig(
+        vocab_size=len(pieces), hidden_size=16, num_hidden_layers=3, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=66, initializer_range=0.5, pad_token_id=1, bos_token_id=0, eos_token_id=2,
+        type_vocab_size=1,
+    )  # fmt: skip
+    transformers.RobertaModel(config).save_pretrained(place)
+    return str(place)
+
+
+def test_bertscore_begins_with_a_space_where_the_package_does(roberta: str) -> None:
+    metric = BertScore(model=roberta, layer=2, longest=64)
+    evalset = EvalSet.of(["a dog"], references=[("a dog",)])
+    loaded = weights.encoder(roberta)
+    ids, _ = bertscore._vectors(loaded, ["dog "], layer=2, longest=64)["dog "]
+    assert loaded.tokenizer.convert_ids_to_tokens(ids) == ["<s>", "Ġ", "d", "o", "g", "</s>"]
+    np.testing.assert_allclose(metric.measure(evalset, [" a dog "]), metric.measure(evalset, ["a dog"]))
+
+
+def test_lens_salsa_reads_output_and_source_together(roberta: str, tmp_path: Path) -> None:
+    state = _checkpoint(
+        tmp_path, roberta, sizes=[16, 8, 1], tags=2, class_identifier="unified_metric", span_tokens=["bad"],
+        word_layer=3, layer_norm=True, layer_transformation="sparsemax",
+    )  # fmt: skip
+    metric = LensSalsa(checkpoint=str(tmp_path))
+    found = _segments(metric, EvalSet.of(["THE OLD DOG ran home", *SOURCES[1:]]))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(roberta)
+    output, source = (tokenizer(text)["input_ids"] for text in (OUTPUTS[0], "the old dog ran home"))
+    ids = [*output, 2, *source[1:]]
+    assert ids == tokenizer(OUTPUTS[0], "the old dog ran home")["input_ids"]
+    mixed, layers = _layers(roberta, state, ids)
+    # The package multiplies by 100 and does nothing else to the value.
+    assert found[0, 0] == pytest.approx(100 * _estimated(state, mixed[0], (0, 3)), abs=1e-3)
+    tagged = (layers[3][0] @ state["hidden2tag.weight"].T + state["hidden2tag.bias"]).softmax(-1)[:, 1]
+    own = (tagged[1 : len(output) - 1] > 0.5).float()
+    assert found[0, 1] == pytest.approx(100 * float(own.mean()))
+    assert 0 < float(own.mean()) < 1, "the tags of this model cannot tell whether the right tokens are counted"
+
+
+def test_lens_salsa_does_not_depend_on_order_and_batch(roberta: str, tmp_path: Path) -> None:
+    _checkpoint(tmp_path, roberta, sizes=[16, 8, 1])
+    metric = LensSalsa(checkpoint=str(tmp_path))
+    sources, outputs = [*SOURCES, "a" * 200, ""], [*OUTPUTS, "b" * 200, "a dog"]
+    whole = metric.measure(EvalSet.of(sources), outputs)
+    singles = [metric.measure(EvalSet.of([source]), [output]) for source, output in zip(sources, outputs, strict=True)]
+    np.testing.assert_allclose(whole, np.concatenate(singles), atol=1e-3)
+    back = metric.measure(EvalSet.of(sources[::-1]), outputs[::-1])
+    np.testing.assert_allclose(whole, back[::-1], atol=1e-3)
+    corpus = metric.score(whole.sum(0))
+    assert corpus[0] == pytest.approx(whole[:, 0].mean())
+    assert np.isnan(corpus[1])  # this checkpoint has no tags
+    cut = metric.measure(EvalSet.of(["c" * 200]), ["b" * 200])
+    np.testing.assert_allclose(cut, metric.measure(EvalSet.of(["a" * 200]), ["b" * 200]))  # the output fills it all
+
+
+def test_checkpoints_of_another_kind_are_refused(bare: str, roberta: str, tmp_path: Path) -> None:
+    _checkpoint(tmp_path, roberta, sizes=[16, 8, 1], class_identifier="unified_metric")
+    evalset = EvalSet.of(SOURCES, references=[("a",)] * 3)
+    with pytest.raises(BadInput, match=r"unified_metric.*lens-salsa\(checkpoint=…\)"):
+        _segments(Lens(checkpoint=str(tmp_path)), evalset)
+    place = tmp_path / "checkpoints" / "model.ckpt"
+    state = torch.load(place, weights_only=True)["state_dict"]
+    del state["encoder.model.embeddings.word_embeddings.weight"]
+    torch.save({"state_dict": state}, place)
+    with pytest.raises(BadInput, match=r"lacks 1 weights of its encoder \(embeddings\.word_embeddings\.weight"):
+        _segments(LensSalsa(checkpoint=str(tmp_path)), evalset)
+
+
+def test_meaningbert_maps_what_the_configuration_names(tmp_path: Path) -> None:
+    place = _tiny(tmp_path, "BertForSequenceClassification", num_labels=1, meaningbert_output_head="sigmoid")
+    truth = [_direct(place, source, output) for source, output in zip(SOURCES, OUTPUTS, strict=True)]
+    found = _segments(MeaningBert(model=place, longest=64), EvalSet.of(SOURCES))
+    np.testing.assert_allclose(found[:, 0], [100 / (1 + math.exp(-value)) for value in truth], atol=1e-3)
+    config = tmp_path / "config.json"
+    config.write_text(config.read_text().replace('"sigmoid"', '"normalized"'))
+    weights._load.cache_clear()
+    assert max(truth) > 1  # so that there is something to cut off
+    found = _segments(MeaningBert(model=place, longest=64), EvalSet.of(SOURCES))
+    np.testing.assert_allclose(found[:, 0], np.clip(100 * np.array(truth), 0, 100), atol=1e-2)
+    found = _segments(MeaningBert(model=place, longest=64, clip=False), EvalSet.of(SOURCES))
+    np.testing.assert_allclose(found[:, 0], 100 * np.array(truth), atol=1e-2)
 
 
 def test_missing_weights_say_what_to_download(tmp_path: Path) -> None:
-    with pytest.raises(DataUnavailable, match=r"model\.safetensors.*model=DIRECTORY"):
+    with pytest.raises(DataUnavailable, match=r"model=DIRECTORY must hold config\.json, model\.safetensors"):
         _segments(PublishedSle(model=str(tmp_path)), EvalSet.of(SOURCES))
+    with pytest.raises(
+        DataUnavailable, match=r"model\.safetensors.*from https://huggingface\.co/a/b .*model=DIRECTORY"
+    ):
+        _segments(PublishedSle(model="a/b"), EvalSet.of(SOURCES))
     with pytest.raises(DataUnavailable, match=r"hparams\.yaml.*lens\(checkpoint=DIRECTORY\)"):
         _segments(Lens(), EvalSet.of(SOURCES, references=[("a",)] * 3))
+    with pytest.raises(DataUnavailable, match=r"huggingface\.co/davidheineman/lens-salsa.*lens-salsa\(checkpoint=DIR"):
+        _segments(LensSalsa(checkpoint=str(tmp_path)), EvalSet.of(SOURCES))
+
+
+def test_a_missing_encoder_says_what_to_download(bare: str, tmp_path: Path) -> None:
+    _checkpoint(tmp_path, bare, sizes=[16 * 7, 4, 1])
+    with pytest.raises(DataUnavailable, match=r"config\.json and the tokenizer's files.*encoder=DIRECTORY"):
+        _segments(
+            Lens(checkpoint=str(tmp_path), encoder="nobody/nothing"), EvalSet.of(SOURCES, references=[("a",)] * 3)
+        )

@@ -44,6 +44,8 @@ METRICS: dict[str, str] = {
     "regressor": "plainly.metrics.adapters.regressors:Regressor",
     "bertscore": "plainly.metrics.adapters.bertscore:BertScore",
     "lens": "plainly.metrics.adapters.lens:Lens",
+    "lens-salsa": "plainly.metrics.adapters.lens:LensSalsa",
+    "questeval": "plainly.metrics.adapters.questeval:QuestEval",
 }
 ENTRY_POINT_GROUP = "plainly.metrics"
 

@@ -18,6 +18,8 @@ from plainly.metrics.adapters import weights
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 
+_WITH_SPACES = frozenset({"roberta", "gpt2", "bart", "longformer", "deberta"})  # byte pairs that include the space
+
 
 @dataclass(frozen=True, repr=False)
 class BertScore(Metric):
@@ -53,11 +55,9 @@ class BertScore(Metric):
             known: Sequence[Sequence[str]] = evalset.references
         else:
             known = [[source] for source in evalset.sources]
-        loaded = weights.encoder(self.model)
-        if self.layer > loaded.model.config.num_hidden_layers:
-            raise BadSpec(f"{self.model!r} has {loaded.model.config.num_hidden_layers} layers, not {self.layer}.")
+        loaded = _encoder(self.model, self.layer)
         texts = [*outputs, *(text for row in known for text in row)]
-        vectors = self._vectors(loaded, list(dict.fromkeys(texts)))
+        vectors = _vectors(loaded, texts, layer=self.layer, longest=self.longest)
         rarity = self._rarity(loaded, [text for row in known for text in row]) if self.idf else None
         floor = self._floor()
         rows = np.zeros((len(outputs), 4))
@@ -72,20 +72,12 @@ class BertScore(Metric):
         found: Floats = 100 * np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
         return found
 
-    def _vectors(self, loaded: weights.Weights, texts: Sequence[str]) -> dict[str, tuple[list[int], Any]]:
-        loaded.model.config.output_hidden_states = True
-        found = {}
-        for at, row in loaded.run(texts, lambda outputs, mask: outputs.hidden_states[self.layer], longest=self.longest):
-            ids = loaded.tokenizer(texts[at], truncation=True, max_length=self.longest)["input_ids"]
-            vectors = row[: len(ids)].float().cpu().numpy()
-            found[texts[at]] = (ids, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
-        return found
-
     def _rarity(self, loaded: weights.Weights, references: Sequence[str]) -> dict[int, float]:
         """log((n + 1) / (df + 1)) over the references, as in the package."""
         counts: Counter[int] = Counter()
         for text in references:
-            counts.update(set(loaded.tokenizer(text, truncation=True, max_length=self.longest)["input_ids"]))
+            ready = _prepared(loaded, text)
+            counts.update(set(loaded.tokenizer(ready, truncation=True, max_length=self.longest)["input_ids"]))
         return {token: math.log((len(references) + 1) / (counts[token] + 1)) for token in range(len(loaded.tokenizer))}
 
     def _floor(self) -> tuple[float, float, float] | None:
@@ -100,6 +92,44 @@ class BertScore(Metric):
                 f"{self.baseline!r} is no baseline file with a row for layer {self.layer} ({error}). It is the "
                 "package's bert_score/rescale_baseline/en/MODEL.tsv, with the columns LAYER,P,R,F."
             ) from None
+
+
+def pairs(
+    model: str, texts: Sequence[tuple[str, str]], *, layer: int, longest: int = 512, parameter: str = "model"
+) -> list[float]:
+    """F1, 0–1, of each text with the other of its pair, without weights and baseline."""
+    loaded = _encoder(model, layer, parameter)
+    vectors = _vectors(loaded, [text for pair in texts for text in pair], layer=layer, longest=longest)
+    special = _special(loaded)
+    return [_match(vectors[text], vectors[other], None, special)[0] for text, other in texts]
+
+
+def _encoder(model: str, layer: int, parameter: str = "model") -> weights.Weights:
+    loaded = weights.encoder(model, parameter=parameter)
+    if layer > loaded.model.config.num_hidden_layers:
+        raise BadSpec(f"{model!r} has {loaded.model.config.num_hidden_layers} layers, not {layer}.")
+    return loaded
+
+
+def _vectors(
+    loaded: weights.Weights, texts: Sequence[str], *, layer: int, longest: int
+) -> dict[str, tuple[list[int], Any]]:
+    """For each distinct text its tokens and their vectors, of length one."""
+    loaded.model.config.output_hidden_states = True
+    distinct = list(dict.fromkeys(texts))
+    ready = [_prepared(loaded, text) for text in distinct]
+    found = {}
+    for at, row in loaded.run(ready, lambda outputs, mask: outputs.hidden_states[layer], longest=longest):
+        ids = loaded.tokenizer(ready[at], truncation=True, max_length=longest)["input_ids"]
+        vectors = row[: len(ids)].float().cpu().numpy()
+        found[distinct[at]] = (ids, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    return found
+
+
+def _prepared(loaded: weights.Weights, text: str) -> str:
+    """As in the package: stripped, and begun with a space where a first word is else unlike the same word later."""
+    text = text.strip()
+    return f" {text}" if text and loaded.model.config.model_type in _WITH_SPACES else text
 
 
 def _special(loaded: weights.Weights) -> frozenset[int]:

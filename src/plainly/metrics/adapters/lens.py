@@ -1,8 +1,7 @@
-"""LENS (Maddela et al. 2023) from its published checkpoint: three encodings, mixed layers, one estimate a reference.
+"""LENS (Maddela et al. 2023) and LENS-SALSA (Heineman et al. 2023) from their published checkpoints.
 
-The checkpoint directory holds ``hparams.yaml`` and ``checkpoints/*.ckpt``; the encoder that hparams.yaml names is
-loaded by that name, or from ``encoder``. Texts are lower-cased, the best reference counts, and the score is mapped to
-0–100 by the normal distribution, as the authors do.
+LENS encodes source, output and reference one by one; LENS-SALSA reads output and source together, needs no references,
+and tags tokens. Both see lower-cased text, as in the authors' package, lens-metric.
 """
 
 from __future__ import annotations
@@ -10,28 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from plainly.errors import DataUnavailable, MissingExtra
 from plainly.evalset import EvalSet
-from plainly.metrics.adapters import weights
+from plainly.metrics.adapters import comet
+from plainly.metrics.means import ratio
 from plainly.protocol import Better, Floats, Metric, Needs
-
-_WHERE = (
-    "Download davidheineman/lens (hparams.yaml and checkpoints/*.ckpt) from https://huggingface.co/davidheineman/lens "
-    "into a directory, and give it: lens(checkpoint=DIRECTORY)"
-)
 
 
 @dataclass(frozen=True, repr=False)
 class Lens(Metric):
     """LENS: overall quality of a simplification given source and references; 0–100, or unbounded with rescale=false.
 
-    It was trained on SimpEval_past, whose sources are TurkCorpus test sentences: do not judge it there.
+    The best reference counts. Scores are mapped to 0–100 by the normal distribution; ``rescale=false`` gives the
+    model's own value, a z-score (lens-metric 1.0 multiplies that by 100). It was trained on SimpEval_past, whose
+    sources are TurkCorpus test sentences: do not judge it there.
     """
 
     checkpoint: str = ""
@@ -47,13 +41,13 @@ class Lens(Metric):
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         evalset.require_references("lens")
-        loaded = _load(self.checkpoint, self.encoder)
+        loaded = comet.load(self.checkpoint, self.encoder, metric="lens", kind="regression_metric_multi_ref")
         rows = [[text.lower() for text in references] for references in evalset.references]
         sources, lowered = [text.lower() for text in evalset.sources], [text.lower() for text in outputs]
-        vectors = loaded.vectors([*sources, *lowered, *(text for row in rows for text in row)])
+        vectors = _vectors(loaded, [*sources, *lowered, *(text for row in rows for text in row)])
         best = np.array(
             [
-                max(loaded.estimate(vectors[source], vectors[output], vectors[reference]) for reference in references)
+                max(_estimate(loaded, vectors[source], vectors[output], vectors[one]) for one in references)
                 for source, output, references in zip(sources, lowered, rows, strict=True)
             ]
         )
@@ -62,103 +56,95 @@ class Lens(Metric):
         return np.stack([best, np.ones(len(best))], axis=1)
 
     def score(self, totals: Floats) -> Floats:
-        sums, counts = totals[..., :1], totals[..., 1:]
-        found: Floats = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-        return found
+        return ratio(totals[..., :1], totals[..., 1:])
 
 
-@dataclass(frozen=True)
-class _Loaded:
-    weights: weights.Weights
-    mix: Any  # softmaxed weight of each layer
-    gamma: float
-    estimator: Any
-    longest: int
+@dataclass(frozen=True, repr=False)
+class LensSalsa(Metric):
+    """LENS-SALSA: overall quality without references, 100 times the model's value (mostly, but not always, in 0–100).
 
-    def vectors(self, texts: Sequence[str]) -> dict[str, Any]:
-        """One vector a text: the layers normalised, mixed and averaged over its tokens."""
-        import torch
+    ``bad`` is the percentage of the output's tokens that the model tags as part of a bad edit (probability above one
+    half, the package's threshold). It was trained on edits in SimpEval_2022: do not judge it there.
+    """
 
-        def read(outputs: Any, mask: Any) -> Any:
-            there = mask.unsqueeze(-1).float()
-            width = outputs.hidden_states[0].shape[-1]
-            mixed = 0.0
-            for share, layer in zip(self.mix, outputs.hidden_states, strict=True):
-                values = layer.float()
-                count = mask.sum(1).float().view(-1, 1, 1) * width
-                mean = (values * there).sum((1, 2), keepdim=True) / count
-                spread = (((values - mean) * there) ** 2).sum((1, 2), keepdim=True) / count
-                mixed = mixed + share * (values - mean) / torch.sqrt(spread + 1e-12)
-            return self.gamma * (mixed * there).sum(1) / there.sum(1)
+    checkpoint: str = ""
+    encoder: str = ""
 
-        distinct = list(dict.fromkeys(texts))
-        return {distinct[at]: row for at, row in self.weights.run(distinct, read, longest=self.longest)}
+    name: ClassVar[str] = "lens-salsa"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("lens-salsa", "bad")
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    batch_tolerance: ClassVar[float] = 1e-3
 
-    def estimate(self, source: Any, output: Any, reference: Any) -> float:
-        import torch
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        loaded = comet.load(self.checkpoint, self.encoder, metric="lens-salsa", kind="unified_metric")
+        pairs = [(output.lower(), source.lower()) for output, source in zip(outputs, evalset.sources, strict=True)]
+        distinct = list(dict.fromkeys(pairs))
+        encoded = [_joined(loaded, *pair) for pair in distinct]
+        first = [_tokens(loaded, output) for output, _ in distinct]
+        rows = {}
+        for at, (value, bad) in loaded.weights.run_encoded(encoded, lambda found, mask: _judge(loaded, found, mask)):
+            tagged = (0.0, 0.0)
+            if bad is not None:
+                own = bad[1 : len(first[at]) - 1]  # without the marks of beginning and end
+                tagged = (float((own > 0.5).sum()), float(len(own)))
+            rows[distinct[at]] = (100 * float(value), 1.0, *tagged)
+        return np.array([rows[pair] for pair in pairs]).reshape(len(pairs), 4)
 
-        joined = torch.cat(
-            [
-                source,
-                output,
-                reference,
-                output * reference,
-                (output - reference).abs(),
-                output * source,
-                (output - source).abs(),
-            ]
-        )
-        with torch.inference_mode():
-            return float(self.estimator(joined))
+    def score(self, totals: Floats) -> Floats:
+        return np.stack([ratio(totals[..., 0], totals[..., 1]), 100 * ratio(totals[..., 2], totals[..., 3])], axis=-1)
 
 
-@lru_cache(maxsize=2)
-def _load(checkpoint: str, encoder: str) -> _Loaded:
-    try:
-        import torch
-        import yaml
-    except ImportError as error:
-        raise MissingExtra("LENS", package=str(error.name), extra="torch") from None
-    place = Path(checkpoint)
-    found = sorted(place.glob("checkpoints/*.ckpt")) if checkpoint else []
-    if not found or not (place / "hparams.yaml").is_file():
-        raise DataUnavailable(
-            f"LENS needs its published checkpoint, and {checkpoint or 'no directory'!r} has none. {_WHERE}"
-        )
-    settings = yaml.safe_load((place / "hparams.yaml").read_text(encoding="utf-8"))
-    state = torch.load(found[0], map_location="cpu", weights_only=True)["state_dict"]
-    loaded = weights.encoder(encoder or settings["pretrained_model"])
-    inner = {
-        key.removeprefix("encoder.model."): value for key, value in state.items() if key.startswith("encoder.model.")
-    }
-    loaded.model.load_state_dict(inner, strict=False)
-    loaded.model.config.output_hidden_states = True
-    layers = sorted((key for key in state if key.startswith("layerwise_attention.scalar_parameters.")), key=_number)
-    return _Loaded(
-        weights=loaded,
-        mix=torch.softmax(torch.cat([state[key] for key in layers]), dim=0).to(loaded.device),
-        gamma=float(state["layerwise_attention.gamma"]),
-        estimator=_estimator(state, settings).to(loaded.device).eval(),
-        longest=int(loaded.model.config.max_position_embeddings) - 2,
-    )
+def _vectors(loaded: comet.Checkpoint, texts: Sequence[str]) -> dict[str, Any]:
+    """One vector a text: the mixture of layers averaged over its tokens."""
+
+    def read(outputs: Any, mask: Any) -> Any:
+        there = mask.unsqueeze(-1).float()
+        return (loaded.mixed(outputs, mask) * there).sum(1) / there.sum(1)
+
+    distinct = list(dict.fromkeys(texts))
+    return {distinct[at]: row for at, row in loaded.weights.run(distinct, read, longest=loaded.longest)}
 
 
-def _estimator(state: dict[str, Any], settings: dict[str, Any]) -> Any:
-    """Linear layers with the named activation between them; dropout does nothing here but keeps the places."""
+def _estimate(loaded: comet.Checkpoint, source: Any, output: Any, reference: Any) -> float:
     import torch
-    from torch import nn
 
-    prefix = "estimator.ff."
-    places = sorted({_number(key.rsplit(".", 1)[0]) for key in state if key.startswith(prefix)})
-    parts: list[nn.Module] = []
-    for at in places:
-        weight = state[f"{prefix}{at}.weight"]
-        linear = nn.Linear(weight.shape[1], weight.shape[0])
-        linear.load_state_dict({"weight": weight, "bias": state[f"{prefix}{at}.bias"]})
-        parts += [linear, getattr(nn, settings.get("activations") or "Tanh")()]
-    last = settings.get("final_activation")
-    return torch.nn.Sequential(*parts[:-1], *([getattr(nn, last)()] if last else []))
+    to_reference, to_source = (output - reference).abs(), (output - source).abs()
+    with torch.inference_mode():
+        return float(
+            loaded.estimator(
+                torch.cat([source, output, reference, output * reference, to_reference, output * source, to_source])
+            )
+        )
 
 
-def _number(key: str) -> int:
-    return int(key.rsplit(".", 1)[-1])
+def _tokens(loaded: comet.Checkpoint, text: str) -> list[int]:
+    ids: list[int] = loaded.weights.tokenizer(text, truncation=True, max_length=loaded.longest)["input_ids"]
+    return ids
+
+
+def _joined(loaded: comet.Checkpoint, output: str, source: str) -> dict[str, list[int]]:
+    """Output, mark, source in one sequence: each is cut at the encoder's length, and so is the whole, at its end."""
+    tokenizer = loaded.weights.tokenizer
+    # RoBERTa puts two marks between two texts where BERT puts one.
+    marks = [tokenizer.sep_token_id] * (tokenizer.num_special_tokens_to_add(pair=True) - 3)
+    ids = [*_tokens(loaded, output), *marks, *_tokens(loaded, source)[1:]][: loaded.longest]
+    return {"input_ids": ids, "attention_mask": [1] * len(ids)}
+
+
+def _judge(loaded: comet.Checkpoint, outputs: Any, mask: Any) -> list[tuple[Any, Any]]:
+    """For each pair its value, and for each of its tokens the probability of being in a bad edit."""
+    value = loaded.estimator(loaded.mixed(outputs, mask)[:, 0].float())[:, 0]
+    tag = _bad(loaded)
+    if tag is None:
+        return [(one, None) for one in value]
+    layer = outputs.hidden_states[int(loaded.settings.get("word_layer", -1))]
+    return list(zip(value, loaded.tagger(layer.float()).softmax(-1)[..., tag], strict=True))
+
+
+def _bad(loaded: comet.Checkpoint) -> int | None:
+    """Which tag says bad: 0 is no edit, then come those that hparams.yaml lists; None where there is no such tag."""
+    tags = [str(tag) for tag in loaded.settings.get("span_tokens") or ()]
+    has = loaded.tagger is not None and "bad" in tags and loaded.tagger.out_features == len(tags) + 1
+    return 1 + tags.index("bad") if has else None

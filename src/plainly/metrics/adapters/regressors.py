@@ -47,10 +47,16 @@ class PublishedSle(Metric):
 
 @dataclass(frozen=True, repr=False)
 class MeaningBert(Metric):
-    """MeaningBERT (Beauchemin et al. 2023): meaning kept between source and output, 0–100, as the model gives it."""
+    """MeaningBERT (Beauchemin et al. 2023): meaning kept between source and output, 0–100.
+
+    The published model gives percentages as they are; one whose configuration names another output (sigmoid,
+    normalized, clamped) is mapped to them. Values beyond 0 and 100 are cut off, as in the authors' scorer;
+    ``clip=false`` leaves them, as on their model card.
+    """
 
     model: str = "davebulaval/MeaningBERT"
     longest: int = 512
+    clip: bool = True
 
     name: ClassVar[str] = "meaningbert"
     needs: ClassVar[Needs] = frozenset({"source"})
@@ -62,7 +68,12 @@ class MeaningBert(Metric):
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         loaded = weights.classifier(self.model, labels=1)
         pairs = list(zip(evalset.sources, outputs, strict=True))
-        return _rows(weights.values(loaded, pairs, longest=self.longest)[:, 0])
+        kept = _percent(
+            weights.values(loaded, pairs, longest=self.longest)[:, 0],
+            str(getattr(loaded.model.config, "meaningbert_output_head", None) or "linear"),
+            model=self.model,
+        )
+        return _rows(np.clip(kept, 0, 100) if self.clip else kept)
 
     def score(self, totals: Floats) -> Floats:
         return _means(totals)
@@ -143,6 +154,17 @@ class Regressor(Metric):
 
     def score(self, totals: Floats) -> Floats:
         return _means(totals)
+
+
+def _percent(values: Floats, head: str, *, model: str) -> Floats:
+    """MeaningBERT's percentages from what the network gives, by the output that its configuration names."""
+    if head == "linear":
+        return values
+    if head == "sigmoid":
+        return 100 / (1 + np.exp(-values))
+    if head in ("normalized", "clamped"):
+        return 100 * values
+    raise BadInput(f"{model!r} has the output {head!r}; MeaningBERT's are linear, sigmoid, normalized and clamped.")
 
 
 def _rows(*columns: Floats) -> Floats:

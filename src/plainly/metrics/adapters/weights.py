@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,14 +29,23 @@ class Weights:
 
     def run(self, texts: Sequence[Text], read: Callable[[Any, Any], Any], *, longest: int) -> Iterator[tuple[int, Any]]:
         """``read(outputs, mask)`` row by row for each text, with its position; batches are of like length."""
+        yield from self.run_encoded([self._encode(text, longest) for text in texts], read)
+
+    def run_encoded(
+        self, encoded: Sequence[dict[str, list[int]]], read: Callable[[Any, Any], Any]
+    ) -> Iterator[tuple[int, Any]]:
+        """The same for what is tokens already."""
         import torch
 
-        ids = [self._encode(text, longest) for text in texts]
-        for chosen in _batches([len(row["input_ids"]) for row in ids], _TOKENS_IN_A_BATCH[self.device]):
-            batch = self.tokenizer.pad([ids[at] for at in chosen], return_tensors="pt").to(self.device)
+        for chosen, batch in self.batches(encoded):
             with torch.inference_mode(), torch.autocast(self.device, torch.float16, enabled=self.device == "cuda"):
                 found = read(self.model(**batch), batch["attention_mask"])
             yield from zip(chosen, found, strict=True)
+
+    def batches(self, encoded: Sequence[dict[str, list[int]]]) -> Iterator[tuple[list[int], Any]]:
+        """Padded batches of like length on the device, each with the positions of its rows."""
+        for chosen in _batches([len(row["input_ids"]) for row in encoded], _TOKENS_IN_A_BATCH[self.device]):
+            yield chosen, self.tokenizer.pad([encoded[at] for at in chosen], return_tensors="pt").to(self.device)
 
     def _encode(self, text: Text, longest: int) -> dict[str, list[int]]:
         first, second = text if isinstance(text, tuple) else (text, None)
@@ -42,9 +53,9 @@ class Weights:
         return encoded
 
 
-def require() -> None:
-    """Raise unless torch and transformers are installed."""
-    for package in ("torch", "transformers"):
+def require(*packages: str) -> None:
+    """Raise unless these packages, or torch and transformers, are installed."""
+    for package in packages or ("torch", "transformers"):
         if importlib.util.find_spec(package) is None:
             raise MissingExtra("A published learned metric", package=package, extra="torch")
 
@@ -54,9 +65,32 @@ def classifier(name: str, *, labels: int | None = None) -> Weights:
     return _load(name, "AutoModelForSequenceClassification", labels)
 
 
-def encoder(name: str) -> Weights:
-    """A bare encoder, by hub name or directory."""
-    return _load(name, "AutoModel", None)
+def encoder(name: str, *, parameter: str = "model") -> Weights:
+    """A bare encoder, by hub name or directory, given in the spec as ``parameter``."""
+    return _load(name, "AutoModel", None, parameter)
+
+
+def seq2seq(name: str, *, parameter: str) -> Weights:
+    """A model that writes text from text (T5), by hub name or directory, given in the spec as ``parameter``."""
+    require("torch", "transformers", "sentencepiece")  # without the last, transformers asks for a package of no use
+    return _load(name, "AutoModelForSeq2SeqLM", None, parameter)
+
+
+def untrained(name: str, *, parameter: str) -> Weights:
+    """An encoder of the same architecture without its weights, for a checkpoint that has them all.
+
+    It is made anew for each call: whoever fills it must not change what another metric has loaded under this name.
+    """
+    require()
+    import transformers
+
+    automatic: Any = transformers.AutoModel
+    try:
+        config = transformers.AutoConfig.from_pretrained(name)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        raise DataUnavailable(missing(name, error, parameter=parameter, files="config.json and")) from None
+    return _placed(automatic.from_config(config), tokenizer)
 
 
 def values(weights: Weights, texts: Sequence[Text], *, longest: int) -> npt.NDArray[np.float64]:
@@ -68,29 +102,59 @@ def values(weights: Weights, texts: Sequence[Text], *, longest: int) -> npt.NDAr
     return np.array([found[text] for text in texts]).reshape(len(texts), -1)
 
 
-@lru_cache(maxsize=4)
-def _load(name: str, kind: str, labels: int | None) -> Weights:
+@lru_cache(maxsize=6)
+def _load(name: str, kind: str, labels: int | None, parameter: str = "model") -> Weights:
     require()
-    import torch
     import transformers
 
     given = {} if labels is None else {"num_labels": labels}
     try:
-        model = getattr(transformers, kind).from_pretrained(name, **given)
+        with _quiet():
+            model = getattr(transformers, kind).from_pretrained(name, **given)
         tokenizer = transformers.AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
-        raise DataUnavailable(missing(name, error)) from None
+        raise DataUnavailable(missing(name, error, parameter=parameter)) from None
+    return _placed(model, tokenizer)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """transformers draws a progress bar for every model, however small; a library does not print."""
+    import transformers
+
+    logging: Any = transformers.utils.logging
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _placed(model: Any, tokenizer: Any) -> Weights:
+    import torch
+
     device = "cuda" if torch.cuda.is_available() else "cpu"
     return Weights(model.to(device).eval(), tokenizer, device)
 
 
-def missing(name: str, error: Exception) -> str:
+def missing(
+    name: str,
+    error: Exception,
+    *,
+    parameter: str = "model",
+    files: str = "config.json, model.safetensors or pytorch_model.bin, and",
+) -> str:
     """What to download to where, for weights that are not there."""
+    first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    wanted = f"{files} the tokenizer's files (tokenizer.json, or vocab.json and merges.txt, or spiece.model)"
+    if Path(name).is_dir():
+        return f"The directory {name!r} could not be loaded ({first}). {parameter}=DIRECTORY must hold {wanted}."
     return (
-        f"The weights {name!r} could not be loaded ({str(error).splitlines()[0]}). With a network, transformers "
-        "fetches them by that name. Without one, download config.json, the tokenizer's files (tokenizer.json, or "
-        f"vocab.json and merges.txt) and model.safetensors or pytorch_model.bin from https://huggingface.co/{name} "
-        "into a directory, and give the directory: model=DIRECTORY"
+        f"The weights {name!r} could not be loaded ({first}). With a network, transformers fetches them by that name. "
+        f"Without one, download {wanted} from https://huggingface.co/{name} into a directory, and give the directory: "
+        f"{parameter}=DIRECTORY"
     )
 
 

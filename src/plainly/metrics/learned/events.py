@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
-from plainly.errors import DataUnavailable, MissingExtra
 from plainly.evalset import EvalSet
+from plainly.metrics.pipelines import pipeline
 from plainly.protocol import Better, Floats, Metric, Needs
 
 
@@ -123,22 +122,11 @@ def _parser(name: str) -> Parser:
     return _PARSERS.get(name) or _spacy(name)
 
 
-@lru_cache(maxsize=2)
 def _spacy(name: str) -> Parser:
-    try:
-        import spacy
-    except ImportError:
-        raise MissingExtra("samsa", package="spacy", extra="spacy") from None
-    try:
-        pipeline = spacy.load(name, exclude=["ner"])
-    except OSError:
-        raise DataUnavailable(
-            f"The spaCy pipeline {name!r} is not installed. Install it: python -m spacy download {name}; or give "
-            "another: samsa(parser=NAME)"
-        ) from None
+    loaded = pipeline(name, metric="samsa", parameter="parser", gives=("DEP", "POS", "LEMMA"), exclude=("ner",))
 
     def parse(texts: Sequence[str]) -> list[Sentences]:
-        return [_sentences(document) for document in pipeline.pipe(texts)]
+        return [_sentences(document) for document in loaded.pipe(texts)]
 
     return parse
 
