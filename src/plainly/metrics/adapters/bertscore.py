@@ -119,9 +119,11 @@ def _vectors(
     distinct = list(dict.fromkeys(texts))
     ready = [_prepared(loaded, text) for text in distinct]
     found = {}
-    for at, row in loaded.run(ready, lambda outputs, mask: outputs.hidden_states[layer], longest=longest):
+    for at, row in loaded.run(
+        ready, lambda outputs, mask: outputs.hidden_states[layer].float().cpu().numpy(), longest=longest
+    ):
         ids = loaded.tokenizer(ready[at], truncation=True, max_length=longest)["input_ids"]
-        vectors = row[: len(ids)].float().cpu().numpy()
+        vectors = row[: len(ids)]
         found[distinct[at]] = (ids, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
     return found
 

@@ -29,7 +29,7 @@ class Weights:
 
     def run(self, texts: Sequence[Text], read: Callable[[Any, Any], Any], *, longest: int) -> Iterator[tuple[int, Any]]:
         """``read(outputs, mask)`` row by row for each text, with its position; batches are of like length."""
-        yield from self.run_encoded([self._encode(text, longest) for text in texts], read)
+        yield from self.run_encoded(self._encode(texts, longest), read)
 
     def run_encoded(
         self, encoded: Sequence[dict[str, list[int]]], read: Callable[[Any, Any], Any]
@@ -47,10 +47,14 @@ class Weights:
         for chosen in _batches([len(row["input_ids"]) for row in encoded], _TOKENS_IN_A_BATCH[self.device]):
             yield chosen, self.tokenizer.pad([encoded[at] for at in chosen], return_tensors="pt").to(self.device)
 
-    def _encode(self, text: Text, longest: int) -> dict[str, list[int]]:
-        first, second = text if isinstance(text, tuple) else (text, None)
-        encoded: dict[str, list[int]] = dict(self.tokenizer(first, second, truncation=True, max_length=longest))
-        return encoded
+    def _encode(self, texts: Sequence[Text], longest: int) -> list[dict[str, list[int]]]:
+        """All at once: the tokenizer then works on all cores, where one call a text would keep a GPU waiting."""
+        if not texts:
+            return []
+        paired = isinstance(texts[0], tuple)
+        columns = tuple(map(list, zip(*texts, strict=True))) if paired else (list(texts),)
+        encoded = self.tokenizer(*columns, truncation=True, max_length=longest)
+        return [dict(zip(encoded, row, strict=True)) for row in zip(*encoded.values(), strict=True)]
 
 
 def require(*packages: str) -> None:
@@ -97,8 +101,9 @@ def values(weights: Weights, texts: Sequence[Text], *, longest: int) -> npt.NDAr
     """The logits of each text, shape (n, labels); each distinct text is scored once."""
     distinct = list(dict.fromkeys(texts))
     found: dict[Text, npt.NDArray[np.float64]] = {}
-    for at, row in weights.run(distinct, lambda outputs, mask: outputs.logits, longest=longest):
-        found[distinct[at]] = row.double().cpu().numpy()
+    # A batch leaves the device as a whole: fetching it row by row would stop the device at each.
+    for at, row in weights.run(distinct, lambda outputs, mask: outputs.logits.double().cpu().numpy(), longest=longest):
+        found[distinct[at]] = row
     return np.array([found[text] for text in texts]).reshape(len(texts), -1)
 
 
