@@ -181,9 +181,7 @@ def main() -> int:
     rate, clock_rate = max(before[0], again[0]), max(before[1], again[1])
     print(f"in parts, {args.processes} processes: {args.items / wall:,.0f} items a second, {wall:,.0f} s by the clock")
     print(f"  {args.items / wall / clock_rate:.0%} of the better rate in memory (wanted: at least 85 %)")
-    print(
-        f"  by CPU time {args.items / cpu:,.0f} items a second, {args.items / cpu / rate:.0%}, {cpu:,.0f} s of CPU"
-    )
+    print(f"  by CPU time {args.items / cpu:,.0f} items a second, {args.items / cpu / rate:.0%}, {cpu:,.0f} s of CPU")
     print(f"  peak memory of all processes {memory.most / 1e9:.2f} GB (wanted: under 1.5)")
     for spec, score in found["systems"][0]["scores"].items():
         low, high = score.get("low"), score.get("high")
