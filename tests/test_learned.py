@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from plainly import data
+from plainly.cli import main
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
 from plainly.evaluate import evaluate
@@ -82,6 +84,19 @@ def test_error_is_the_distance_from_the_target() -> None:
     assert np.isnan(evaluate(EvalSet.of(HARD), {"a": EASY}, ["sle"], intervals=False)["a"]["sle"].corpus["error"])
     with pytest.raises(BadSpec, match="0–4"):
         Sle(target=float("nan"))
+
+
+def test_a_target_is_for_the_metrics_that_aim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, lines in (("hard", HARD), ("easy", EASY)):
+        (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
+    files = ["--source", str(tmp_path / "hard"), str(tmp_path / "easy")]
+    assert main(["score", "-m", "sle,fkgl", "--target", "3", "--json", *files]) == 0
+    scores = json.loads(capsys.readouterr().out)["systems"][0]["scores"]
+    assert set(scores) == {"sle(target=3.0)", "fkgl"}
+    estimates = encoder.load().estimates(EASY)[:, 0]
+    assert scores["sle(target=3.0)"]["parts"]["error"] == pytest.approx(np.abs(estimates - 3).mean(), abs=1e-3)
+    assert main(["score", "-m", "fkgl", "--target", "3", *files]) == 2
+    assert "-m sle" in capsys.readouterr().err
 
 
 def test_documents_are_averages_of_their_sentences() -> None:

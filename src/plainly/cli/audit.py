@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         if directory is not None and not directory.is_dir():
             raise BadInput(f"There is no directory {directory}. Make it first: mkdir {directory}")
     given = inputs.read(args)
-    specs = inputs.chosen_metrics(args, given.evalset)
+    specs = inputs.chosen_metrics(args, references=bool(given.evalset.references))
     attacks = chosen(registry.split_specs(args.attacks), given.evalset)
     from plainly.cli.progress import working
 

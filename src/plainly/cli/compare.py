@@ -136,7 +136,7 @@ def _evaluated(args: argparse.Namespace) -> tuple[Evaluation, EvalSet, Mapping[s
         args.baseline = next(iter(given.outputs))
     elif args.baseline is not None and args.baseline not in given.outputs and stem(args.baseline) in given.outputs:
         args.baseline = stem(args.baseline)
-    specs = inputs.chosen_metrics(args, given.evalset)
+    specs = inputs.chosen_metrics(args, references=bool(given.evalset.references))
     evaluation = evaluate(
         given.evalset, given.outputs, specs, level=args.level, resamples=args.resamples, seed=args.seed
     )

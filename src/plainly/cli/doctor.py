@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
             print("\n\n".join(f"{code}\n  {text}" for code, text in explained.items()))
         return 0
     given = _read(args)
-    specs = inputs.chosen_metrics(args, given.evalset) if args.metrics else ()
+    specs = inputs.chosen_metrics(args, references=bool(given.evalset.references)) if args.metrics else ()
     found = doctor.diagnose(given.evalset, given.outputs, specs, language=args.language)
     if args.json:
         output.print_json(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 import sys
 from collections.abc import Sequence
@@ -64,9 +65,15 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
         metavar="METRIC",
         help="which metrics, e.g. -m sari,bleu,'fkgl(variant=easse)'; may be repeated (see: plainly metrics)",
     )
+    parser.add_argument(
+        "--target",
+        type=float,
+        metavar="LEVEL",
+        help="the level that systems aim at, 0 to 4, for metrics that measure the distance from it (sle)",
+    )
 
 
-def chosen_metrics(args: argparse.Namespace, evalset: EvalSet) -> list[str]:
+def chosen_metrics(args: argparse.Namespace, *, references: bool) -> list[str]:
     """The specs that were asked for, or a sensible few; all of them are checked here, before anything is measured."""
     from plainly.api import DEFAULT_METRICS, DEFAULT_WITHOUT_REFERENCES
 
@@ -75,10 +82,26 @@ def chosen_metrics(args: argparse.Namespace, evalset: EvalSet) -> list[str]:
         if not specs:
             raise BadInput("-m names no metric. See: plainly metrics")
     else:
-        specs = list(DEFAULT_METRICS if evalset.references else DEFAULT_WITHOUT_REFERENCES)
+        specs = list(DEFAULT_METRICS if references else DEFAULT_WITHOUT_REFERENCES)
     for spec in specs:
         registry.metric(spec)
+    if args.target is not None:
+        specs = _aimed(specs, args.target)
     return list(dict.fromkeys(specs))
+
+
+def _aimed(specs: Sequence[str], target: float) -> list[str]:
+    """The specs, with the target for those metrics that have one and were not given another."""
+    metrics = {spec: registry.metric(spec) for spec in specs}
+    aiming = [spec for spec, metric in metrics.items() if hasattr(metric, "target")]
+    if not aiming:
+        raise BadInput("--target is for metrics that measure the distance from a level; none is named. Add: -m sle")
+    return [
+        repr(dataclasses.replace(metric, target=target))  # type: ignore[type-var]
+        if spec in aiming and metric.target is None  # type: ignore[attr-defined]
+        else spec
+        for spec, metric in metrics.items()
+    ]
 
 
 def read(args: argparse.Namespace) -> Inputs:

@@ -111,7 +111,7 @@ def _scored(args: argparse.Namespace) -> tuple[Evaluation, EvalSet, inputs.Outpu
     named = args.test_set or args.demo or args.source or args.references or args.table or args.systems
     if args.saved is None:
         given = inputs.read(args)
-        specs = inputs.chosen_metrics(args, given.evalset)
+        specs = inputs.chosen_metrics(args, references=bool(given.evalset.references))
         options: dict[str, Any] = {"level": args.level, "resamples": args.resamples, "seed": args.seed}
         return evaluate(given.evalset, given.outputs, specs, **options), given.evalset, given.outputs
     if args.metrics:

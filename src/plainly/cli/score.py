@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         output.note(f"Chosen by operation: {selection}.")
         chosen = {system: selection.outputs(texts) for system, texts in given.outputs.items()}
         given = inputs.Inputs(selection.evalset, chosen)
-    specs = inputs.chosen_metrics(args, given.evalset)
+    specs = inputs.chosen_metrics(args, references=bool(given.evalset.references))
     outputs = given.outputs
     if args.sanity:
         from plainly import sanity
@@ -109,7 +109,8 @@ def footnotes(found: Evaluation, evalset: EvalSet, args: argparse.Namespace) -> 
     """What stands below the table: how many items, which intervals, and what a metric must not be used for."""
     counts = evalset.reference_counts
     references = f", {_range(int(counts.min()), int(counts.max()), 'reference')}" if evalset.references else ""
-    lines = [f"{found.items} items{references}{f' of {evalset.name}' if evalset.name else ''}."]
+    items = f"{found.items} item{'' if found.items == 1 else 's'}"
+    lines = [f"{items}{references}{f' of {evalset.name}' if evalset.name else ''}."]
     estimates = [estimate for scores in next(iter(found.values())).values() for estimate in scores.intervals.values()]
     if estimates:
         estimate = estimates[0]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plainly import registry, tables
+from plainly import tables
 from plainly.cli import inputs, output
 from plainly.engines import Tell, engine
 from plainly.errors import BadInput
@@ -99,7 +99,7 @@ def evaluated(args: argparse.Namespace, *, paired: bool = False) -> StreamEvalua
         raise BadInput(f"--segments names a folder for Parquet files when a corpus is read in parts; not {segments}.")
     corpus = opened(args)
     try:
-        specs = _metrics(args, corpus)
+        specs = inputs.chosen_metrics(args, references=corpus.has_references)
         state = Path(args.state) if args.state else _states() / f"{run_key(corpus, specs)}.npz"
         if args.restart:
             state.unlink(missing_ok=True)
@@ -318,17 +318,6 @@ class _Log:
                 f"plainly: {self.done:,} of {self._total:,} {self._unit}, {self.rate:,.0f} a second, "
                 f"about {left / 60:.0f} minutes left"
             )
-
-
-def _metrics(args: argparse.Namespace, corpus: Corpus) -> list[str]:
-    from plainly.api import DEFAULT_METRICS, DEFAULT_WITHOUT_REFERENCES
-
-    if not args.metrics:
-        return list(DEFAULT_METRICS if corpus.has_references else DEFAULT_WITHOUT_REFERENCES)
-    specs = [spec for given in args.metrics for spec in registry.split_specs(given)]
-    for spec in specs:
-        registry.metric(spec)
-    return list(dict.fromkeys(specs))
 
 
 def _engine(args: argparse.Namespace) -> str:

@@ -50,6 +50,11 @@ class Sle(Metric):
         "score (meaning) beside it, and see docs/learned-metrics.md for what it was checked on."
     )
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What tables show; the error only where there is a target."""
+        return ("delta", "output", "cefr") if self.target is None else ("delta", "output", "error", "cefr")
+
     def __post_init__(self) -> None:
         if self.target is not None and not np.isfinite(self.target):
             raise BadSpec(f"sle(target=…) is a level on the scale 0–4, not {self.target}.")
