@@ -42,6 +42,7 @@ EXTRA_SPECS = (
     "fkgl(variant=easse)",
     "chrf(word_order=2)",
     "tbleu(against=references)",
+    "meaning(against=references)",
     "fkbleu(direction=printed)",
 )
 ALL_SPECS = (*(SPECS.get(name, name) for name in registry.METRICS), *EXTRA_SPECS)

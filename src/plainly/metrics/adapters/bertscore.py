@@ -38,7 +38,7 @@ class BertScore(Metric):
     longest: int = 512
 
     name: ClassVar[str] = "bertscore"
-    needs: ClassVar[Needs] = frozenset()
+    needs: ClassVar[Needs] = frozenset({"references"})
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
@@ -46,6 +46,7 @@ class BertScore(Metric):
 
     def __post_init__(self) -> None:
         choice(self.against, ("references", "source"), parameter="against")
+        object.__setattr__(self, "needs", frozenset({self.against}))
         if self.layer < 0:
             raise BadSpec("bertscore(layer=…) counts from 0, the embeddings; give the package's number of layers.")
 

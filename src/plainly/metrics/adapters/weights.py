@@ -104,7 +104,7 @@ def values(weights: Weights, texts: Sequence[Text], *, longest: int) -> npt.NDAr
     # A batch leaves the device as a whole: fetching it row by row would stop the device at each.
     for at, row in weights.run(distinct, lambda outputs, mask: outputs.logits.double().cpu().numpy(), longest=longest):
         found[distinct[at]] = row
-    return np.array([found[text] for text in texts]).reshape(len(texts), -1)
+    return np.array([found[text] for text in texts]).reshape(len(texts), weights.model.config.num_labels)
 
 
 @lru_cache(maxsize=6)

@@ -45,6 +45,7 @@ class Meaning(Metric):
 
     def __post_init__(self) -> None:
         choice(self.against, ("source", "references"), parameter="against")
+        object.__setattr__(self, "needs", frozenset({self.against}))
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         model = encoder.load(self.model)
