@@ -13,6 +13,7 @@ from conftest import save_tokenizer
 from plainly.errors import BadInput
 from plainly.learn import levels, noise
 from plainly.learn.corpus import Corpus, Rated, close_up, from_documents
+from plainly.learn.examples import Examples
 from plainly.learn.quality import quality
 from plainly.learn.soften import soften
 
@@ -125,7 +126,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(tiny_encoder: str, tmp_path
     from plainly.learn import fit, model
 
     texts = tuple(f"{WORDS[i % 5]} {i}" for i in range(48))
-    examples = fit.Examples(texts, np.linspace(0, 4, 48)[:, None])
+    examples = Examples(texts, np.linspace(0, 4, 48)[:, None])
     settings = fit.Settings(epochs=2, batch=8, rate=1e-3, keep=1.0, checks=2)
     cpu = torch.device("cpu")
 
@@ -157,7 +158,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(tiny_encoder: str, tmp_path
 def test_a_wide_head_finds_what_the_layers_and_the_length_say(tiny_encoder: str, tmp_path: Path) -> None:
     import torch
 
-    from plainly.learn import examples, model, widen
+    from plainly.learn import model, widen
 
     cpu = torch.device("cpu")
     loaded = model.load_encoder(tiny_encoder)
@@ -166,7 +167,7 @@ def test_a_wide_head_finds_what_the_layers_and_the_length_say(tiny_encoder: str,
     encoded = model.encode(loaded.tokenizer, texts, longest=128)
     before = model.predict(estimator, encoded, device=cpu)
     by_length = np.column_stack([np.full(60, np.nan), 1 + np.arange(60.0) / 15])  # a rating that only length explains
-    rows = examples.Rows(texts[::2], by_length[::2])
+    rows = Examples(texts[::2], by_length[::2])
     widen.widen(estimator, loaded.tokenizer, rows, ridge=1e-6, longest=128, device=cpu)
     after = model.predict(estimator, encoded, device=cpu)
     np.testing.assert_allclose(after[:, 0], before[:, 0], rtol=1e-6)

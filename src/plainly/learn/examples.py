@@ -23,17 +23,21 @@ _CLAUSES = re.compile(r"(?:,|;|—| – |: )\s*|\s(?=(?:and|but|because|which|wh
 
 
 @dataclass(frozen=True)
-class Rows:
+class Examples:
     """Texts and a row of targets for each, one per head; NaN where a text has none."""
 
     texts: tuple[str, ...]
     targets: Floats
 
-    def __add__(self, other: Rows) -> Rows:
-        return Rows(self.texts + other.texts, np.concatenate([self.targets, other.targets]))
+    def __post_init__(self) -> None:
+        if self.targets.ndim != 2 or len(self.targets) != len(self.texts):
+            raise BadInput(f"{len(self.texts)} texts have targets of shape {self.targets.shape}; give a row for each.")
+
+    def __add__(self, other: Examples) -> Examples:
+        return Examples(self.texts + other.texts, np.concatenate([self.targets, other.targets]))
 
 
-def labelled(corpus: Corpus, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> Rows:
+def labelled(corpus: Corpus, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> Examples:
     """What a model learns from the labels themselves."""
     grade = dict(zip(corpus.levelled.sentences, corpus.grades, strict=True))
     train = parts.train
@@ -54,17 +58,17 @@ def labelled(corpus: Corpus, parts: Parts, recipe: Recipe, *, rng: np.random.Gen
     return rows + damaged(rows, share=recipe.noise, rng=rng)
 
 
-def rated(corpus: Corpus, *, turns: int) -> Rows:
+def rated(corpus: Corpus, *, turns: int) -> Examples:
     """The training sentences of the second scale, ``turns`` times, every second time in tokenised form."""
     if corpus.rated is None:
         raise BadInput("This corpus has no second scale to learn from.")
     chosen = [i for i, part in enumerate(corpus.rated.parts) if part == "train"]
-    rows = Rows((), np.empty((0, len(corpus.heads))))
+    rows = Examples((), np.empty((0, len(corpus.heads))))
     for turn in range(turns):
         texts = corpus.rated.spaced if turn % 2 and corpus.rated.spaced else corpus.rated.sentences
         targets = np.full((len(chosen), len(corpus.heads)), np.nan)
         targets[:, 1] = [corpus.rated.values[i] for i in chosen]
-        rows += Rows(tuple(texts[i] for i in chosen), targets)
+        rows += Examples(tuple(texts[i] for i in chosen), targets)
     return rows
 
 
@@ -90,12 +94,12 @@ def unlabelled(corpus: Corpus, parts: Parts, recipe: Recipe, *, rng: np.random.G
     return tuple(texts)
 
 
-def damaged(rows: Rows, *, share: float, rng: np.random.Generator) -> Rows:
+def damaged(rows: Examples, *, share: float, rng: np.random.Generator) -> Examples:
     """A share of the rows again, damaged, with the same targets."""
     whole, rest = divmod(share, 1.0)
     chosen = [i for _ in range(int(whole)) for i in range(len(rows.texts))]
     chosen += rng.choice(len(rows.texts), size=int(rest * len(rows.texts)), replace=False).tolist()
-    return Rows(tuple(noise.damage(rows.texts[i], rng) for i in chosen), rows.targets[chosen])
+    return Examples(tuple(noise.damage(rows.texts[i], rng) for i in chosen), rows.targets[chosen])
 
 
 def _neighbours(parts: Parts, kept: Sequence[int]) -> list[tuple[int, int]]:
@@ -103,7 +107,7 @@ def _neighbours(parts: Parts, kept: Sequence[int]) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairwise(kept) if b == a + 1 and documents[a] == documents[b]]
 
 
-def _on_first(texts: tuple[str, ...], labels: Floats, width: int) -> Rows:
+def _on_first(texts: tuple[str, ...], labels: Floats, width: int) -> Examples:
     targets = np.full((len(texts), width), np.nan)
     targets[:, 0] = labels
-    return Rows(texts, targets)
+    return Examples(texts, targets)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from plainly.errors import BadInput
+from plainly.learn.examples import Examples
 from plainly.learn.model import Encoded, Estimator, encode, predict
 from plainly.learn.quality import Quality, quality
 from plainly.learn.soften import Floats
@@ -37,21 +37,6 @@ class Settings:
     keep_layer: int = -1
     checks: int = 4  # validations per epoch
     seed: int = 0
-
-
-@dataclass(frozen=True)
-class Examples:
-    """Texts with a target on each head; NaN where a text has none there."""
-
-    texts: tuple[str, ...]
-    targets: Floats
-
-    def __post_init__(self) -> None:
-        if self.targets.ndim != 2 or len(self.targets) != len(self.texts):
-            raise BadInput(f"{len(self.texts)} texts have targets of shape {self.targets.shape}; give a row for each.")
-
-    def __add__(self, other: Examples) -> Examples:
-        return Examples(self.texts + other.texts, np.concatenate([self.targets, other.targets]))
 
 
 @dataclass(frozen=True)

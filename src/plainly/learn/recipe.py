@@ -20,7 +20,7 @@ import torch
 from plainly.errors import BadInput, did_you_mean
 from plainly.learn import examples as make
 from plainly.learn.corpus import Corpus
-from plainly.learn.fit import Examples, History, Settings, Validation, fit
+from plainly.learn.fit import History, Settings, Validation, fit
 from plainly.learn.levels import Parts, part
 from plainly.learn.model import Estimator, encode, load_encoder, predict
 from plainly.learn.quality import Quality, quality
@@ -121,7 +121,7 @@ def train(
                 ],
                 axis=0,
             )
-        rows = make.Rows(texts, blended(average, recipe.blend))
+        rows = make.Examples(texts, blended(average, recipe.blend))
         rows += make.damaged(rows, share=recipe.copies, rng=np.random.default_rng([recipe.seed, 1]))
         settings, stage = recipe.student, "student"
     else:
@@ -133,7 +133,7 @@ def train(
     history = fit(
         model,
         loaded.tokenizer,
-        Examples(rows.texts, rows.targets),
+        rows,
         settings=settings,
         device=device,
         # A student is stopped by nothing: its targets are smooth and its last weights are its best.
@@ -176,8 +176,7 @@ def teach(
     model = Estimator(loaded.encoder.float(), heads=corpus.heads, centres=_centres(rows.targets))
     settings = replace(recipe.expert if expert else recipe.fit, seed=seed)
     stage = f"expert {seed + 1} of {recipe.experts}" if expert else f"teacher {seed + 1} of {recipe.teachers}"
-    examples = Examples(rows.texts, rows.targets)
-    fit(model, loaded.tokenizer, examples, settings=settings, device=device, progress=_named(progress, stage))
+    fit(model, loaded.tokenizer, rows, settings=settings, device=device, progress=_named(progress, stage))
     texts = make.unlabelled(corpus, parts, recipe, rng=np.random.default_rng(recipe.seed))
     said = predict(model, encode(loaded.tokenizer, texts, longest=settings.longest), device=device)
     half_written = kept.with_suffix(".partial.npy")

@@ -13,12 +13,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from plainly.learn.examples import Rows
+from plainly.learn.examples import Examples
 from plainly.learn.model import Encoded, Estimator, encode, evidence
 from plainly.learn.soften import Floats
 
 
-def widen(model: Estimator, tokenizer: Any, rows: Rows, *, ridge: float, longest: int, device: torch.device) -> None:
+def widen(
+    model: Estimator, tokenizer: Any, rows: Examples, *, ridge: float, longest: int, device: torch.device
+) -> None:
     """Give the model a wide head for all scales but the first, fitted to ``rows`` by ridge regression.
 
     ``ridge`` is the weight of the squared coefficients beside the summed squared errors, with every feature brought to

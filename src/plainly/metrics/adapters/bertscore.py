@@ -15,6 +15,7 @@ import numpy as np
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
 from plainly.metrics.adapters import weights
+from plainly.metrics.means import ratio
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 
@@ -69,9 +70,7 @@ class BertScore(Metric):
         return rows
 
     def score(self, totals: Floats) -> Floats:
-        sums, counts = totals[..., :3], totals[..., 3:]
-        found: Floats = 100 * np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-        return found
+        return 100 * ratio(totals[..., :3], totals[..., 3:])
 
     def _rarity(self, loaded: weights.Weights, references: Sequence[str]) -> dict[int, float]:
         """log((n + 1) / (df + 1)) over the references, as in the package."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from plainly.evalset import EvalSet
 from plainly.metrics.adapters import questions
+from plainly.metrics.means import ratio
 from plainly.metrics.pipelines import pipeline
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
@@ -100,10 +101,7 @@ class QuestEval(Metric):
         return rows
 
     def score(self, totals: Floats) -> Floats:
-        sums, counts = totals[..., :4], totals[..., 4:]
-        means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-        found: Floats = means * np.array([100.0, 100.0, 100.0, 1.0])
-        return found
+        return ratio(totals[..., :4], totals[..., 4:]) * np.array([100.0, 100.0, 100.0, 1.0])
 
 
 def _questions(

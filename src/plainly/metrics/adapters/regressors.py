@@ -11,6 +11,7 @@ import numpy as np
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
 from plainly.metrics.adapters import weights
+from plainly.metrics.means import mean_rows, means
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 
@@ -39,10 +40,10 @@ class PublishedSle(Metric):
         )
         level = weights.values(loaded, outputs, longest=128)[:, 0]
         error = np.abs(level - self.target) if self.target is not None else np.full(len(outputs), np.nan)
-        return _rows(level - source, level, source, error)
+        return mean_rows(level - source, level, source, error)
 
     def score(self, totals: Floats) -> Floats:
-        return _means(totals)
+        return means(totals)
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,10 +74,10 @@ class MeaningBert(Metric):
             str(getattr(loaded.model.config, "meaningbert_output_head", None) or "linear"),
             model=self.model,
         )
-        return _rows(np.clip(kept, 0, 100) if self.clip else kept)
+        return mean_rows(np.clip(kept, 0, 100) if self.clip else kept)
 
     def score(self, totals: Floats) -> Floats:
-        return _means(totals)
+        return means(totals)
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,10 +108,10 @@ class Entailment(Metric):
         there = self._probabilities(loaded, list(zip(evalset.sources, outputs, strict=True)))
         back = self._probabilities(loaded, list(zip(outputs, evalset.sources, strict=True)))
         yes, no = labels["entailment"], labels["contradiction"]
-        return _rows(100 * there[:, yes], 100 * back[:, yes], 100 * there[:, no])
+        return mean_rows(100 * there[:, yes], 100 * back[:, yes], 100 * there[:, no])
 
     def score(self, totals: Floats) -> Floats:
-        return _means(totals)
+        return means(totals)
 
     def _probabilities(self, loaded: weights.Weights, pairs: list[tuple[str, str]]) -> Floats:
         logits = weights.values(loaded, pairs, longest=self.longest)
@@ -148,12 +149,16 @@ class Regressor(Metric):
         if self.reads == "pair":
             pairs = list(zip(evalset.sources, outputs, strict=True))
             value = weights.values(loaded, pairs, longest=self.longest)[:, 0]
-            return _rows(value, np.full(len(outputs), np.nan))
+            return mean_rows(value, np.full(len(outputs), np.nan))
+        source = evalset.prepare(
+            ("regressor", self.model, self.longest),
+            lambda evalset: weights.values(loaded, evalset.sources, longest=self.longest)[:, 0],
+        )
         value = weights.values(loaded, outputs, longest=self.longest)[:, 0]
-        return _rows(value, value - weights.values(loaded, evalset.sources, longest=self.longest)[:, 0])
+        return mean_rows(value, value - source)
 
     def score(self, totals: Floats) -> Floats:
-        return _means(totals)
+        return means(totals)
 
 
 def _percent(values: Floats, head: str, *, model: str) -> Floats:
@@ -165,14 +170,3 @@ def _percent(values: Floats, head: str, *, model: str) -> Floats:
     if head in ("normalized", "clamped"):
         return 100 * values
     raise BadInput(f"{model!r} has the output {head!r}; MeaningBERT's are linear, sigmoid, normalized and clamped.")
-
-
-def _rows(*columns: Floats) -> Floats:
-    """Each column as a pair of sum and count; what is undefined counts for nothing."""
-    return np.concatenate([np.stack([np.nan_to_num(c), np.isfinite(c)], axis=1) for c in columns], axis=1)
-
-
-def _means(totals: Floats) -> Floats:
-    sums, counts = totals[..., 0::2], totals[..., 1::2]
-    found: Floats = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-    return found

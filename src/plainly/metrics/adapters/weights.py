@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import DataUnavailable, MissingExtra
+from plainly.metrics.batches import by_length
 
 Text = str | tuple[str, str]
 _TOKENS_IN_A_BATCH = {"cpu": 2048, "cuda": 16384}
@@ -44,7 +45,8 @@ class Weights:
 
     def batches(self, encoded: Sequence[dict[str, list[int]]]) -> Iterator[tuple[list[int], Any]]:
         """Padded batches of like length on the device, each with the positions of its rows."""
-        for chosen in _batches([len(row["input_ids"]) for row in encoded], _TOKENS_IN_A_BATCH[self.device]):
+        lengths = {at: len(row["input_ids"]) for at, row in enumerate(encoded)}
+        for chosen in by_length(lengths, budget=_TOKENS_IN_A_BATCH[self.device]):
             yield chosen, self.tokenizer.pad([encoded[at] for at in chosen], return_tensors="pt").to(self.device)
 
     def _encode(self, texts: Sequence[Text], longest: int) -> list[dict[str, list[int]]]:
@@ -161,14 +163,3 @@ def missing(
         f"Without one, download {wanted} from https://huggingface.co/{name} into a directory, and give the directory: "
         f"{parameter}=DIRECTORY"
     )
-
-
-def _batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    batch: list[int] = []
-    for at in sorted(range(len(lengths)), key=lambda at: lengths[at]):
-        if batch and (len(batch) + 1) * lengths[at] > budget:
-            yield batch
-            batch = []
-        batch.append(at)
-    if batch:
-        yield batch

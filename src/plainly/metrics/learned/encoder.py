@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import BadInput, MissingExtra, did_you_mean
+from plainly.metrics.batches import by_length
 
 Vectors = npt.NDArray[np.float32]
 SHIPPED = "plainly-sle-1"
@@ -72,7 +73,7 @@ class Encoder:
             mask = (np.arange(tokens.shape[1]) < np.array(lengths)[:, None]).astype(np.int64)
             return chosen, lengths, self.session.run(wanted, {"tokens": tokens, "mask": mask})
 
-        batches = list(_batches({at: len(row) for at, row in ids.items()}))
+        batches = list(by_length({at: len(row) for at, row in ids.items()}, budget=_TOKENS_IN_A_BATCH))
         if self.threads == 1 or len(batches) == 1:
             yield from map(run, batches)
             return
@@ -146,15 +147,3 @@ def _load(place: str, threads: int) -> Encoder:
         tokenizer=tokenizer,
         threads=threads,
     )
-
-
-def _batches(lengths: dict[int, int]) -> Iterator[list[int]]:
-    """Positions in order of length, as many at a time as fit into the token budget."""
-    batch: list[int] = []
-    for at in sorted(lengths, key=lambda at: lengths[at]):
-        if batch and (len(batch) + 1) * lengths[at] > _TOKENS_IN_A_BATCH:
-            yield batch
-            batch = []
-        batch.append(at)
-    if batch:
-        yield batch

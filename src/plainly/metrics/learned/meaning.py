@@ -16,6 +16,7 @@ import numpy as np
 from plainly.evalset import EvalSet
 from plainly.metrics.learned import encoder
 from plainly.metrics.learned.encoder import Vectors
+from plainly.metrics.means import ratio
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 
@@ -67,10 +68,7 @@ class Meaning(Metric):
         return rows
 
     def score(self, totals: Floats) -> Floats:
-        counts = totals[..., 3:]
-        sums = totals[..., :3]
-        found: Floats = 100 * np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-        return found
+        return 100 * ratio(totals[..., :3], totals[..., 3:])
 
 
 def match(output: Vectors, other: Vectors) -> tuple[float, float, float]:

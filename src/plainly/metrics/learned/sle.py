@@ -11,6 +11,7 @@ import numpy as np
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
 from plainly.metrics.learned import encoder
+from plainly.metrics.means import mean_rows, means
 from plainly.protocol import Better, Floats, Metric, Needs
 
 # What the levels stand for: the paper's 0–4, on which the texts of OneStopEnglish lie at 0, 2 and 4.
@@ -66,7 +67,7 @@ class Sle(Metric):
         level, source = of_output[:, 0], of_source[:, 0]
         unknown = np.full(len(outputs), np.nan)
         cefr = model.heads.index("cefr") if "cefr" in model.heads else None
-        columns = (
+        return mean_rows(
             level - source,
             level,
             source,
@@ -74,12 +75,10 @@ class Sle(Metric):
             unknown if cefr is None else of_output[:, cefr],
             unknown if cefr is None else of_source[:, cefr],
         )
-        return np.concatenate([np.stack([np.nan_to_num(c), np.isfinite(c)], axis=1) for c in columns], axis=1)
 
     def score(self, totals: Floats) -> Floats:
-        sums, counts = totals[..., 0::2], totals[..., 1::2]
-        means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-        return np.concatenate([means, counts[..., :1]], axis=-1)
+        scored = totals[..., totals.shape[-1] // 2, None]  # the count of the first column, delta
+        return np.concatenate([means(totals), scored], axis=-1)
 
 
 def cefr_level(value: float) -> str:
