@@ -14,7 +14,7 @@ from conftest import ROOT
 PACKAGE = ROOT / "src" / "plainly"
 # The lowest layer first. A module imports only from its own layer or those below; the longest prefix decides.
 LAYERS = (
-    ("errors", "evalset", "protocol", "registry", "tables", "files", "text", "stats.estimate"),
+    ("errors", "evalset", "protocol", "registry", "tables", "files", "machine", "text", "stats.estimate"),
     ("metrics", "inputs", "data", "stats", "operations", "ratings", "models"),
     (
         "evaluate", "api", "scorefile", "explain", "compare", "claims", "references", "subsets", "sanity", "doctor",

@@ -6,8 +6,9 @@ import argparse
 
 from plainly.cli import output
 from plainly.cli.streaming import measuring
-from plainly.engines import cores, engine
+from plainly.engines import engine
 from plainly.grid import read_config, run_grid
+from plainly.machine import cores
 
 HELP = """Evaluate systems × test sets × metrics × seeds; only what is not yet done is measured.
 

@@ -6,11 +6,11 @@ number, in whatever order they are done. A worker that dies is replaced and its 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from plainly.errors import BadInput, UnknownName
+from plainly.machine import cores
 
 Task_co = TypeVar("Task_co", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
@@ -56,13 +56,6 @@ def engine(name: str = "local", *, processes: int | None = None, address: str | 
 
         return RayEngine(address=address, workers=processes)
     raise UnknownName("engine", name, NAMES, see="plainly score --help")
-
-
-def cores() -> int:
-    """How many cores this process may use, which on shared machines is fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def silent(_: int) -> None:

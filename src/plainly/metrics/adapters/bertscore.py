@@ -117,12 +117,12 @@ def _vectors(
     """For each distinct text its tokens and their vectors, of length one."""
     loaded.model.config.output_hidden_states = True
     distinct = list(dict.fromkeys(texts))
-    ready = [_prepared(loaded, text) for text in distinct]
+    encoded = loaded.encode([_prepared(loaded, text) for text in distinct], longest=longest)
     found = {}
-    for at, row in loaded.run(
-        ready, lambda outputs, mask: outputs.hidden_states[layer].float().cpu().numpy(), longest=longest
+    for at, row in loaded.run_encoded(
+        encoded, lambda outputs, mask: outputs.hidden_states[layer].float().cpu().numpy()
     ):
-        ids = loaded.tokenizer(ready[at], truncation=True, max_length=longest)["input_ids"]
+        ids = encoded[at]["input_ids"]
         vectors = row[: len(ids)]
         found[distinct[at]] = (ids, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
     return found

@@ -44,7 +44,11 @@ class Lens(Metric):
         loaded = comet.load(self.checkpoint, self.encoder, metric="lens", kind="regression_metric_multi_ref")
         rows = [[text.lower() for text in references] for references in evalset.references]
         sources, lowered = [text.lower() for text in evalset.sources], [text.lower() for text in outputs]
-        vectors = _vectors(loaded, [*sources, *lowered, *(text for row in rows for text in row)])
+        known = evalset.prepare(
+            ("lens", self.checkpoint, self.encoder),
+            lambda _: _vectors(loaded, [*sources, *(text for row in rows for text in row)]),
+        )
+        vectors = known | _vectors(loaded, [text for text in lowered if text not in known])
         best = np.array(
             [
                 max(_estimate(loaded, vectors[source], vectors[output], vectors[one]) for one in references)

@@ -30,7 +30,7 @@ class Weights:
 
     def run(self, texts: Sequence[Text], read: Callable[[Any, Any], Any], *, longest: int) -> Iterator[tuple[int, Any]]:
         """``read(outputs, mask)`` row by row for each text, with its position; batches are of like length."""
-        yield from self.run_encoded(self._encode(texts, longest), read)
+        yield from self.run_encoded(self.encode(texts, longest=longest), read)
 
     def run_encoded(
         self, encoded: Sequence[dict[str, list[int]]], read: Callable[[Any, Any], Any]
@@ -49,8 +49,8 @@ class Weights:
         for chosen in by_length(lengths, budget=_TOKENS_IN_A_BATCH[self.device]):
             yield chosen, self.tokenizer.pad([encoded[at] for at in chosen], return_tensors="pt").to(self.device)
 
-    def _encode(self, texts: Sequence[Text], longest: int) -> list[dict[str, list[int]]]:
-        """All at once: the tokenizer then works on all cores, where one call a text would keep a GPU waiting."""
+    def encode(self, texts: Sequence[Text], *, longest: int) -> list[dict[str, list[int]]]:
+        """The tokens of all texts at once, on all cores: one call for each text would keep a GPU waiting."""
         if not texts:
             return []
         paired = isinstance(texts[0], tuple)

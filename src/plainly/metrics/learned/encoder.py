@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import BadInput, MissingExtra, did_you_mean
+from plainly.machine import cores
 from plainly.metrics.batches import by_length
 
 Vectors = npt.NDArray[np.float32]
@@ -93,16 +94,16 @@ def load(model: str = SHIPPED, *, threads: int = 0) -> Encoder:
     ``threads`` is how many batches run at once; 0 is one for each core, and one in a worker process, which has others
     beside it.
     """
-    return _load(str(directory(model)), threads or _cores())
+    return _load(str(directory(model)), threads or _side_by_side())
 
 
-def _cores() -> int:
+def _side_by_side() -> int:
     if multiprocessing.parent_process() is not None:
         return 1
     asked = os.environ.get("OMP_NUM_THREADS", "")
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores()
 
 
 def directory(model: str) -> Path:
