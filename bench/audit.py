@@ -15,10 +15,10 @@ import time
 import numpy as np
 
 from plainly import data
-from plainly.audit.catalogue import chosen
-from plainly.audit.sweep import sweep
 from plainly.cli.progress import working
 from plainly.evalset import EvalSet
+from plainly.questions.audit.catalogue import chosen
+from plainly.questions.audit.sweep import sweep
 
 ITEMS, TARGET = 1077, 20.0
 

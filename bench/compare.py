@@ -21,9 +21,9 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
 from plainly import data
-from plainly.compare import compare
 from plainly.evalset import EvalSet
-from plainly.evaluate import Evaluation, evaluate
+from plainly.questions.compare import compare
+from plainly.scoring.evaluate import Evaluation, evaluate
 from plainly.stats import resample
 from plainly.stats.paired import bootstrap_p
 from plainly.stats.resample import Resampler

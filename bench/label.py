@@ -17,7 +17,7 @@ os.environ.setdefault(
 )  # One core a process: what several cores do is the workers' business.
 
 from plainly import data
-from plainly.operations.label import labeller
+from plainly.typology.label import labeller
 
 
 def main() -> None:

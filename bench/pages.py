@@ -20,8 +20,8 @@ from typing import Any
 
 from plainly import data
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate
-from plainly.report import make_report
+from plainly.pages import make_report
+from plainly.scoring.evaluate import evaluate
 
 # From a change of a control to what the list shows, layout included.
 FILTER = """async ([id, value]) => {

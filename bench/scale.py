@@ -30,7 +30,7 @@ import numpy as np
 
 import plainly
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate
+from plainly.scoring.evaluate import evaluate
 
 _MIRROR = Path(__file__).resolve().parents[2] / "shared" / "mirror"
 METRICS = ["sari", "bleu", "fkgl"]

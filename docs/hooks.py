@@ -40,7 +40,7 @@ NAVIGATION = {
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the page that is written from the registry, and set the navigation to the pages that there are."""
-    from plainly.report.reference import markdown
+    from plainly.pages.reference import markdown
 
     files.append(File.generated(config, "metrics-reference.md", content=markdown()))
     there = {file.src_uri for file in files.documentation_pages()}

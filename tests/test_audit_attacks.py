@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plainly.audit.attack import ATTACKS, Attack, Corpus
-from plainly.audit.catalogue import chosen
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
+from plainly.questions.audit.attack import ATTACKS, Attack, Corpus
+from plainly.questions.audit.catalogue import chosen
 
 SOURCES = ("The feline perched upon the mat.", "Dogs habitually bark.", "Rain commenced to fall in Paris.")
 REFERENCES = (("The cat sat on the mat.", "A cat sat down."), ("Dogs often bark.",), ("It rained in Paris.",))

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from plainly import data, registry
-from plainly.audit import audit
-from plainly.audit.attack import ATTACKS
 from plainly.cli import main
 from plainly.errors import BadInput, BadSpec
+from plainly.questions.audit import audit
+from plainly.questions.audit.attack import ATTACKS
 
 ARGUMENTS = ("audit", "--demo", "editor", "lexical", "noisy", "--trials", "2", "--processes", "1")
 WORDS = f"command(run={sys.executable} {Path(__file__).with_name('length_command.py')})"
@@ -29,7 +29,12 @@ def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]
 
 def test_json_holds_curves_verdicts_and_how_they_were_made(capsys: pytest.CaptureFixture[str]) -> None:
     found = _json(capsys, "-m", "sari,fkgl", "--attacks", "paper,oracle", "--levels", "10,50,100")
-    assert (found["schema"], found["items"], found["trials"], found["seed"]) == ("plainly.audit/1", 72, 2, 12345)
+    assert (found["schema"], found["items"], found["trials"], found["seed"]) == (
+        "plainly.audit/1",
+        72,
+        2,
+        12345,
+    )
     assert found["levels"] == [0.0, 0.1, 0.5, 1.0]
     assert len(found["curves"]) == 3 * 7 * 2
     fkgl = next(each for each in found["metrics"] if each["metric"] == "fkgl")

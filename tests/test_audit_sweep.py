@@ -11,12 +11,12 @@ import pytest
 import sacrebleu
 
 from plainly import data, registry
-from plainly.audit import Attack, Item, audit
-from plainly.audit.attack import ATTACKS, Corpus
-from plainly.audit.catalogue import chosen
-from plainly.audit.sweep import Sweep, stream, sweep
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
+from plainly.questions.audit import Attack, Item, audit
+from plainly.questions.audit.attack import ATTACKS, Corpus
+from plainly.questions.audit.catalogue import chosen
+from plainly.questions.audit.sweep import Sweep, stream, sweep
 
 SPECS = ["sari", "bleu", "fkgl", "sari(variant=hf)"]
 LEVELS = (0.1, 0.35, 1.0)

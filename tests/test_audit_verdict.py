@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from plainly import data, tables
-from plainly.audit import Attack, Audit, audit, grids
-from plainly.audit.verdict import _crossing
+from plainly import data
 from plainly.evalset import EvalSet
+from plainly.questions.audit import Attack, Audit, audit, grids
+from plainly.questions.audit.verdict import _crossing
+from plainly.render import tables
 
 
 @dataclass(frozen=True)

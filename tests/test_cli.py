@@ -17,7 +17,7 @@ from plainly import data, registry
 from plainly.cli import main
 from plainly.cli.inputs import split_references
 from plainly.errors import BadInput
-from plainly.scorefile import open_saved
+from plainly.scoring.scorefile import open_saved
 
 
 @pytest.fixture

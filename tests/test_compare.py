@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plainly.claims import claims, p_text
 from plainly.cli import main
-from plainly.compare import Comparisons, compare
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate
+from plainly.questions.claims import claims, p_text
+from plainly.questions.compare import Comparisons, compare
+from plainly.scoring.evaluate import evaluate
 
 KEYS = {"system", "baseline", "metric", "test", "difference", "p_value", "p_holm", "p_bh", "low", "high", "effect_size"}
 

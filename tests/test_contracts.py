@@ -16,8 +16,8 @@ from conftest import english_pipeline
 from plainly import registry
 from plainly.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate, signature
 from plainly.protocol import Metric, spec
+from plainly.scoring.evaluate import evaluate, signature
 
 # Metrics that need more than text (a model file, a command) say what a contract test can use instead.
 SPECS: dict[str, str] = {

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from plainly import data, doctor
+from plainly import data
 from plainly.cli import main
 from plainly.errors import UnknownName
 from plainly.evalset import EvalSet
+from plainly.questions import doctor
 
 # What the doctor finds in public sets, and why that is right. docs/doctor.md says the same; a test compares them.
 TOKENISED = "the set is published tokenised"

@@ -17,7 +17,8 @@ from plainly.cli import main
 from plainly.engines import Tell, engine
 from plainly.engines.local import LocalEngine
 from plainly.errors import BadInput, PlainlyError, UnknownName
-from plainly.stream import open_corpus, score_stream
+from plainly.inputs.corpus import open_corpus
+from plainly.scoring.streamed import score_stream
 
 METRICS = ["sari", "sari(variant=xu)", "fkgl"]
 
@@ -110,7 +111,7 @@ def test_engines_are_chosen_by_name() -> None:
 SCRIPT = """
 import os, signal, sys
 import plainly.cli.streaming as streaming
-import plainly.stream.score as score
+import plainly.scoring.streamed as score
 from plainly.cli import main
 
 score._SAVE_SECONDS = 0.0
@@ -230,8 +231,8 @@ def test_saved_sums_can_be_compared(tmp_path: Path, folder: Path, capsys: pytest
 
 
 def test_operations_are_labelled_part_by_part(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from plainly.operations import formats
-    from plainly.operations.label import labeller
+    from plainly.typology import formats
+    from plainly.typology.label import labeller
 
     out = tmp_path / "labels"
     arguments = ["operations", "label", str(folder), "--labeller", "rules", "--processes", "2", "-o", str(out)]
@@ -253,8 +254,8 @@ def test_operations_are_labelled_part_by_part(tmp_path: Path, folder: Path, caps
 
 def test_an_audit_on_an_engine_gives_the_same_curves() -> None:
     from plainly import data
-    from plainly.audit.catalogue import ATTACKS
-    from plainly.audit.sweep import sweep
+    from plainly.questions.audit.catalogue import ATTACKS
+    from plainly.questions.audit.sweep import sweep
 
     evalset, outputs = data.demo()
     chosen = {name: outputs[name] for name in list(outputs)[:1]}

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from plainly import data, grid
+from plainly import data
 from plainly.cli import main
 from plainly.engines.local import LocalEngine
 from plainly.errors import BadInput, PlainlyError
-from plainly.evaluate import evaluate
-from plainly.grid import read_config, run_grid
+from plainly.questions import grid
+from plainly.questions.grid import read_config, run_grid
+from plainly.scoring.evaluate import evaluate
 
 CONFIG = """
 out = "results"

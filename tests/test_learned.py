@@ -15,11 +15,11 @@ from plainly import data
 from plainly.cli import main
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate
 from plainly.learn.corpus import close_up
 from plainly.metrics.learned import encoder, events
 from plainly.metrics.learned.meaning import Meaning, match
 from plainly.metrics.learned.sle import Sle, by_document, cefr_level
+from plainly.scoring.evaluate import evaluate
 
 HARD = (
     "The legislation, promulgated notwithstanding vociferous opposition, substantially curtailed judicial discretion.",

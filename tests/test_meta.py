@@ -11,11 +11,11 @@ import pytest
 import scipy.stats
 
 import plainly
-from plainly import meta
 from plainly.cli import main
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.meta.scores import MetricScores, mean_metric
+from plainly.questions import meta
+from plainly.questions.meta.scores import MetricScores, mean_metric
 from plainly.ratings import Judgements, Ratings, load
 from plainly.stats.raters import reliability
 

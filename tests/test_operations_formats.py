@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from plainly import data
 from plainly.errors import BadInput, UnknownName
-from plainly.operations import formats, typology, yawat
-from plainly.operations.annotation import Group, Pair, findings, repair, token_labels
-from plainly.operations.brat import read_brat, write_brat
-from plainly.operations.profile import profile
+from plainly.typology import formats, typology, yawat
+from plainly.typology.annotation import Group, Pair, findings, repair, token_labels
+from plainly.typology.brat import read_brat, write_brat
+from plainly.typology.profile import profile
 
 
 @pytest.fixture(scope="module")

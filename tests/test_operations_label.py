@@ -11,13 +11,13 @@ import pytest
 from plainly import data
 from plainly.cli import main
 from plainly.errors import BadInput, UnknownName
-from plainly.operations import formats, model
-from plainly.operations.align import align
-from plainly.operations.annotation import Pair, findings
-from plainly.operations.groups import build_groups
-from plainly.operations.label import labeller
-from plainly.operations.measure import baseline_none, baseline_words, labelled_again, table, without_errors
-from plainly.operations.words import Words, stem, tokenise
+from plainly.typology import formats, model
+from plainly.typology.align import align
+from plainly.typology.annotation import Pair, findings
+from plainly.typology.groups import build_groups
+from plainly.typology.label import labeller
+from plainly.typology.measure import baseline_none, baseline_words, labelled_again, table, without_errors
+from plainly.typology.words import Words, stem, tokenise
 
 LABELLERS = ("rules", "light")
 

@@ -11,14 +11,14 @@ import pytest
 from plainly import data
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate
-from plainly.operations import formats, options
-from plainly.operations.agreement import against_gold, aligned_labels, cohen_kappa, davies_fleiss, label_agreement
-from plainly.operations.annotation import Group, Pair
-from plainly.operations.profile import compare, profile, sentences
-from plainly.operations.relations import correlate, leave_one_out, regress
-from plainly.operations.select import reference_labels, select
 from plainly.registry import metric
+from plainly.scoring.evaluate import evaluate
+from plainly.typology import formats, options
+from plainly.typology.agreement import against_gold, aligned_labels, cohen_kappa, davies_fleiss, label_agreement
+from plainly.typology.annotation import Group, Pair
+from plainly.typology.profile import compare, profile, sentences
+from plainly.typology.relations import correlate, leave_one_out, regress
+from plainly.typology.select import reference_labels, select
 
 
 def test_davies_fleiss_equals_nltk() -> None:

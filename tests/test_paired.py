@@ -11,10 +11,10 @@ from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
 from plainly import data
-from plainly.compare import compare
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate
+from plainly.questions.compare import compare
+from plainly.scoring.evaluate import evaluate
 from plainly.stats import paired
 from plainly.stats.resample import Resampler
 

@@ -15,8 +15,8 @@ import pytest
 
 from plainly import data
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate
 from plainly.registry import metric
+from plainly.scoring.evaluate import evaluate
 
 PUBLISHED = {
     "ACCESS": {

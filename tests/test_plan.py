@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from plainly import plan
 from plainly.errors import BadInput
-from plainly.plan import resampling
-from plainly.plan.components import power
+from plainly.questions import plan
+from plainly.questions.plan import resampling
+from plainly.questions.plan.components import power
 from plainly.ratings import Ratings, load
 
 SEVEN = ("Identity", "Moses", "SBMT-SARI", "NTS-h1_default_model", "NTS-h1_w2v_model", "NTS-h4_default_model",

@@ -15,8 +15,9 @@ import pytest
 from corpora import Made, make
 from plainly.cli import main
 from plainly.errors import BadInput
-from plainly.evaluate import evaluate
-from plainly.stream import open_corpus, score_stream
+from plainly.inputs.corpus import open_corpus
+from plainly.scoring.evaluate import evaluate
+from plainly.scoring.streamed import score_stream
 
 ray = pytest.importorskip("ray", reason="needs the extra: pip install 'plainly[ray]'")
 # Ray's own: sockets and processes that it leaves to the operating system, and its plans for later versions.

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from plainly.reproduce.assetann import conclusions, run
-from plainly.reproduce.cells import Cell, Options
+from plainly.questions.reproduce.assetann import conclusions, run
+from plainly.questions.reproduce.cells import Cell, Options
 
 pytest.importorskip("sklearn")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from plainly.reproduce import Options, recipe
-from plainly.reproduce.bleu_splitting import count_sentences
-from plainly.reproduce.cells import Cell
+from plainly.questions.reproduce import Options, recipe
+from plainly.questions.reproduce.bleu_splitting import count_sentences
+from plainly.questions.reproduce.cells import Cell
 
 Cells = dict[tuple[str, str, str], Cell]
 

@@ -17,8 +17,8 @@ import pytest
 import sacrebleu
 
 from plainly.errors import BadInput, PlainlyError
-from plainly.reproduce import fkgl_gaming, recipe, stops
-from plainly.reproduce.cells import Cell, Options, published, tally
+from plainly.questions.reproduce import fkgl_gaming, recipe, stops
+from plainly.questions.reproduce.cells import Cell, Options, published, tally
 from plainly.text import counts
 
 PRINTED = published("fkgl-gaming")

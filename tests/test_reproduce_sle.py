@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from plainly import data
-from plainly.meta import Filter
+from plainly.questions.meta import Filter
+from plainly.questions.reproduce import Options, recipe
+from plainly.questions.reproduce.cells import Cell
 from plainly.ratings import load
-from plainly.reproduce import Options, recipe
-from plainly.reproduce.cells import Cell
 
 pytestmark = pytest.mark.mirror
 Cells = dict[tuple[str, str], Cell]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from plainly.reproduce import Options, recipe
-from plainly.reproduce.cells import Cell
+from plainly.questions.reproduce import Options, recipe
+from plainly.questions.reproduce.cells import Cell
 
 pytestmark = pytest.mark.mirror
 

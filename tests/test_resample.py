@@ -10,8 +10,8 @@ import pytest
 from plainly import data
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate
-from plainly.references import draw, with_intervals
+from plainly.scoring.evaluate import evaluate
+from plainly.scoring.references import draw, with_intervals
 from plainly.stats import resample
 from plainly.stats.resample import Resampler, VariantResampler, interval
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plainly import data, sanity
+from plainly import data
 from plainly.cli import main
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate
+from plainly.scoring import sanity
+from plainly.scoring.evaluate import evaluate
 
 
 def test_the_rows_are_what_they_are_called():

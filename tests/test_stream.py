@@ -14,13 +14,14 @@ import pytest
 from corpora import Made, make
 from plainly.engines import engine
 from plainly.errors import BadInput
-from plainly.evaluate import evaluate
+from plainly.inputs import lineindex as indexing
+from plainly.inputs.corpus import Corpus, open_corpus
+from plainly.inputs.lineindex import index_lines
+from plainly.questions.comparestream import compare_stream
+from plainly.scoring.evaluate import evaluate
+from plainly.scoring.streamed import StreamEvaluation, score_stream
+from plainly.scoring.sums import BINS, Binned, BinOrder, ExactSum, bins_of, poisson_totals
 from plainly.stats.resample import Resampler, interval
-from plainly.stream import Corpus, StreamEvaluation, open_corpus, score_stream
-from plainly.stream import index as indexing
-from plainly.stream.compare import compare_stream
-from plainly.stream.index import index_lines
-from plainly.stream.sums import BINS, Binned, BinOrder, ExactSum, bins_of, poisson_totals
 
 METRICS = ["sari", "sari(variant=xu)", "bleu", "fkgl"]  # xu's rows are not whole numbers
 
@@ -82,7 +83,7 @@ def test_every_division_gives_the_very_same_numbers(tmp_path: Path, made: Made) 
 def test_jsonl_and_texts_give_the_scores_of_the_whole(
     tmp_path: Path, made: Made, whole: dict[tuple[str, str], dict[str, float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("plainly.stream.index", "plainly.stream.corpus"):
+    for module in ("plainly.inputs.lineindex", "plainly.inputs.corpus"):
         monkeypatch.setattr(f"{module}.BATCH_ITEMS", 80)
     path = made.write_jsonl(tmp_path / "made.jsonl")
     corpus = open_corpus([str(path)])
@@ -169,7 +170,7 @@ def test_intervals_agree_with_those_of_the_whole(tmp_path: Path, made: Made) -> 
 
 
 def test_comparisons_agree_with_those_of_the_whole(tmp_path: Path, made: Made) -> None:
-    from plainly.compare import compare
+    from plainly.questions.compare import compare
 
     corpus = open_corpus([str(made.write_parquet(tmp_path / "shards", files=2, rows_a_group=400))])
     streamed = compare_stream(run(corpus, metrics=["sari", "fkgl"], paired=True), trials=500)

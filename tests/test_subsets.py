@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from plainly import subsets
 from plainly.cli import main
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate
+from plainly.scoring import subsets
+from plainly.scoring.evaluate import evaluate
 
 N = 60
 
@@ -125,11 +125,11 @@ def test_operation_labels_come_from_the_labeller_where_there_is_one(setting, mon
     evalset, outputs = setting
     pairs = [SimpleNamespace(labels={"split"} if k % 2 else set()) for k in range(N)]
     rules = SimpleNamespace(label=lambda sources, texts: pairs)
-    monkeypatch.setitem(sys.modules, "plainly.operations.label", SimpleNamespace(labeller=lambda name: rules))
+    monkeypatch.setitem(sys.modules, "plainly.typology.label", SimpleNamespace(labeller=lambda name: rules))
     (split,) = subsets.divide(evalset, outputs, "operation")
     assert split.label == "split"
     assert split.fewest == N // 2
-    monkeypatch.setitem(sys.modules, "plainly.operations.label", None)
+    monkeypatch.setitem(sys.modules, "plainly.typology.label", None)
     with pytest.raises(BadInput, match="column"):
         subsets.divide(evalset, outputs, "operation")
 

@@ -14,7 +14,7 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from plainly.api import load, metric, metric_names, score, systems
     from plainly.evalset import EvalSet
-    from plainly.report import make_report, plot
+    from plainly.pages import make_report, plot
 
 # Name → where it lives. Looked up at first use, so that importing plainly costs nothing.
 _PUBLIC = {
@@ -24,8 +24,8 @@ _PUBLIC = {
     "metric_names": "plainly.api",
     "systems": "plainly.api",
     "EvalSet": "plainly.evalset",
-    "make_report": "plainly.report",
-    "plot": "plainly.report",
+    "make_report": "plainly.pages",
+    "plot": "plainly.pages",
 }
 __all__ = [
     "EvalSet",

@@ -8,8 +8,8 @@ from typing import overload
 from plainly import registry
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.evaluate import Evaluation, SystemScores, evaluate
 from plainly.protocol import Metric
+from plainly.scoring.evaluate import Evaluation, SystemScores, evaluate
 from plainly.stats.resample import Method
 
 DEFAULT_METRICS = ("sari", "bleu", "fkgl")

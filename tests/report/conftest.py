@@ -10,8 +10,8 @@ import pytest
 
 import browser
 from plainly import data
-from plainly.evaluate import evaluate
-from plainly.report import Report, make_report
+from plainly.pages import Report, make_report
+from plainly.scoring.evaluate import evaluate
 
 Open = Callable[..., Any]
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate
-from plainly.report import Report, make_report
-from plainly.report.items import script_json
-from plainly.report.render import inline
-from plainly.report.words import visible
+from plainly.pages import Report, make_report
+from plainly.pages.items import script_json
+from plainly.pages.render import inline
+from plainly.pages.words import visible
+from plainly.scoring.evaluate import evaluate
 
 ATTACKS = (
     "<script>alert(1)</script><img src=x onerror=alert(2)>",

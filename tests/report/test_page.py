@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from plainly.report import Report
+from plainly.pages import Report
 
 COLUMN = "rows => rows.map(row => row.cells[{}].dataset.value)"
 ROWS = "#table tbody tr"

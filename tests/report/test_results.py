@@ -14,11 +14,11 @@ import pytest
 
 import plainly
 from plainly import data, registry
-from plainly.compare import compare
-from plainly.evaluate import evaluate
-from plainly.report import Report, evidence, make_report, paper
-from plainly.report.material import Material
-from plainly.report.tradeoff import Axis, axes, pareto
+from plainly.pages import Report, evidence, make_report, paper
+from plainly.pages.material import Material
+from plainly.pages.tradeoff import Axis, axes, pareto
+from plainly.questions.compare import compare
+from plainly.scoring.evaluate import evaluate
 
 
 def _small(metrics: list[str], *, systems: tuple[str, ...] = ("copy", "editor", "noisy"), **options: object) -> Report:

@@ -18,7 +18,7 @@ import pytest
 from conftest import ROOT
 from plainly import data, registry
 from plainly.cli import COMMANDS, main
-from plainly.report.reference import markdown
+from plainly.pages.reference import markdown
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(sh|console|text|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -9,8 +9,8 @@ import pytest
 
 from plainly import data
 from plainly.evalset import EvalSet
-from plainly.evaluate import evaluate
-from plainly.report import make_report
+from plainly.pages import make_report
+from plainly.scoring.evaluate import evaluate
 
 FILTER = """async ([id, value]) => {
   const control = document.getElementById(id);

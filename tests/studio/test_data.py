@@ -36,14 +36,14 @@ def opened(tmp_path: Path, name: str, database: str = "") -> tuple[Store, Ledger
 
 @pytest.mark.mirror
 def test_all_assetann_pairs_come_out_as_they_went_in(mirror: Path, tmp_path: Path) -> None:
-    from plainly.operations import formats
+    from plainly.typology import formats
 
     store, ledger = opened(tmp_path, "assetann/annotations")
     pairs = formats.load("assetann/annotations")
     with zipfile.ZipFile(io.BytesIO(export.write(ledger, store.project(), "aln"))) as archive:
         out = {name: archive.read(name).decode() for name in archive.namelist()}
     assert len(pairs) == 3590
-    from plainly.operations import yawat
+    from plainly.typology import yawat
 
     found = {}
     for name, text in out.items():
@@ -227,7 +227,7 @@ def test_a_backup_while_running_is_whole_and_private(make: Make, tmp_path: Path)
 @pytest.mark.mirror
 @pytest.mark.parametrize("name", ["asset/ratings", "acl2018/ratings"])
 def test_agreement_is_that_of_plainly_meta(mirror: Path, tmp_path: Path, name: str) -> None:
-    from plainly.meta.agreement import agreement
+    from plainly.questions.meta.agreement import agreement
     from plainly.ratings.read import read_ratings
 
     store, ledger = opened(tmp_path, name)

@@ -151,7 +151,7 @@ def test_touch(make: Make, serve: Any, chromium: Any) -> None:
 
 @pytest.mark.mirror
 def test_assetann_takes_at_most_three_actions_a_group(mirror: Path) -> None:
-    from plainly.operations import formats
+    from plainly.typology import formats
 
     counts = [actions(group) for pair in formats.load("assetann/annotations") for group in pair.groups]
     assert len(counts) == 19_811
@@ -159,8 +159,8 @@ def test_assetann_takes_at_most_three_actions_a_group(mirror: Path) -> None:
 
 
 def chosen_pairs(count: int) -> list[Any]:
-    from plainly.operations import formats
-    from plainly.operations.annotation import findings
+    from plainly.typology import formats
+    from plainly.typology.annotation import findings
 
     pairs = formats.load("assetann/annotations")
     odd = {finding.where for finding in findings(pairs)}

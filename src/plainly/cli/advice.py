@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from plainly.cli.output import note
 
 if TYPE_CHECKING:
-    from plainly.doctor import Finding
+    from plainly.questions.doctor import Finding
 
 
 def print_warnings(found: Sequence[Finding]) -> None:

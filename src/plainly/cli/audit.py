@@ -6,16 +6,17 @@ import argparse
 import os
 from pathlib import Path
 
-from plainly import registry, tables
-from plainly.audit import Audit, grids
-from plainly.audit.catalogue import ATTACKS, chosen
-from plainly.audit.sweep import LEVELS, sweep
+from plainly import registry
 from plainly.cli import inputs, output
 from plainly.engines import engine
 from plainly.errors import BadInput, UnknownName
-from plainly.evaluate import evaluate
 from plainly.files import write_whole
-from plainly.tables import Grid
+from plainly.questions.audit import Audit, grids
+from plainly.questions.audit.catalogue import ATTACKS, chosen
+from plainly.questions.audit.sweep import LEVELS, sweep
+from plainly.render import tables
+from plainly.render.tables import Grid
+from plainly.scoring.evaluate import evaluate
 
 HELP = """Find out whether metrics can be fooled: attack a share of the outputs and watch every metric.
 
@@ -187,7 +188,7 @@ def _write(found: Audit, given: inputs.Inputs, directory: Path) -> None:
 
 
 def _draw(found: Audit, directory: Path) -> None:
-    from plainly.audit import plots
+    from plainly.questions.audit import plots
 
     for system in found.sweep.systems:
         for spec in found.sweep.plan.metrics:

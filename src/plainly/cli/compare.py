@@ -10,17 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from plainly import doctor, subsets, tables
-from plainly.claims import claims, p_text
 from plainly.cli import advice, inputs, output, streaming
 from plainly.cli.score import systems_payload
-from plainly.compare import TESTS, Comparisons, compare, corrected_together
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.evaluate import Evaluation, SystemScores, evaluate
 from plainly.inputs.files import stem
 from plainly.inputs.tables import table_format
-from plainly.tables import Grid
+from plainly.questions import doctor
+from plainly.questions.claims import claims, p_text
+from plainly.questions.compare import TESTS, Comparisons, compare, corrected_together
+from plainly.render import tables
+from plainly.render.tables import Grid
+from plainly.scoring import subsets
+from plainly.scoring.evaluate import Evaluation, SystemScores, evaluate
 
 HELP = """Say which differences between systems are real.
 
@@ -72,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         raise BadInput(f"The baseline {args.baseline!r} is not among the systems: {', '.join(evaluation)}.")
     drawn = None
     if args.over != "items":
-        from plainly import references
+        from plainly.scoring import references
 
         if not outputs:
             raise BadInput("Saved rows were measured against all references; to draw others, give the texts again.")
@@ -101,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _streamed(args: argparse.Namespace) -> int:
     """A corpus that is never held: the tests draw and swap bins of items, which were added up as they were measured."""
-    from plainly.stream.compare import compare_stream
+    from plainly.questions.comparestream import compare_stream
 
     streaming.refuse(args, "by", "groups")
     found = streaming.evaluated(args, paired=True)
@@ -124,7 +126,7 @@ def _streamed(args: argparse.Namespace) -> int:
 def _evaluated(args: argparse.Namespace) -> tuple[Evaluation, EvalSet, Mapping[str, Sequence[str]]]:
     """What to compare: measured now, or saved before (then there are no texts)."""
     if len(args.systems) == 1 and args.systems[0].endswith(".npz"):
-        from plainly.scorefile import open_saved
+        from plainly.scoring.scorefile import open_saved
 
         evaluation, evalset = open_saved(args.systems[0])
         if args.metrics:

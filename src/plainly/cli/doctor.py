@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from plainly import doctor
 from plainly.cli import inputs, output
-from plainly.doctor.language import LANGUAGES
 from plainly.evalset import EvalSet
+from plainly.questions import doctor
+from plainly.questions.doctor.language import LANGUAGES
 
 HELP = """Look for what is wrong with a test set and with what systems wrote.
 

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from plainly import tables
 from plainly.cli import advice, output
 from plainly.cli.inputs import Inputs
-from plainly.evaluate import Evaluation
-from plainly.tables import Grid
+from plainly.render import tables
+from plainly.render.tables import Grid
+from plainly.scoring.evaluate import Evaluation
 
 if TYPE_CHECKING:
-    from plainly.doctor import Finding
-    from plainly.sanity import LeaveOneOut
-    from plainly.subsets import Subset
+    from plainly.questions.doctor import Finding
+    from plainly.scoring.sanity import LeaveOneOut
+    from plainly.scoring.subsets import Subset
 
 Outputs = Mapping[str, Sequence[str]]
 
@@ -102,20 +102,20 @@ def gather(
     """Everything that the arguments ask for; ``outputs`` has the sanity rows where there are any."""
     warnings: list[Finding] = []
     if not args.no_advice:
-        from plainly import doctor
+        from plainly.questions import doctor
 
         warnings += doctor.quick(given.evalset, given.outputs, found.specs)
     divided: list[tuple[Subset, Evaluation]] = []
     held_out = None
     if args.by is not None:
-        from plainly import subsets
-        from plainly.doctor import Finding
+        from plainly.questions.doctor import Finding
+        from plainly.scoring import subsets
 
         parts = subsets.divide(given.evalset, outputs, args.by)
         divided = [(part, subsets.evaluate_subset(found, given.evalset, part, **options)) for part in parts]
         warnings += [Finding(code, message) for code, message in subsets.warnings(parts)]
     if args.sanity and int(given.evalset.reference_counts.max(initial=0)) > 1:
-        from plainly.sanity import leave_one_out
+        from plainly.scoring.sanity import leave_one_out
 
         held_out = leave_one_out(given.evalset, outputs, found.specs, **options)
     return Extras(warnings, args.by, divided, held_out)

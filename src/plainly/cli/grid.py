@@ -7,8 +7,8 @@ import argparse
 from plainly.cli import output
 from plainly.cli.streaming import measuring
 from plainly.engines import engine
-from plainly.grid import read_config, run_grid
 from plainly.machine import cores
+from plainly.questions.grid import read_config, run_grid
 
 HELP = """Evaluate systems × test sets × metrics × seeds; only what is not yet done is measured.
 

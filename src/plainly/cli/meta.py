@@ -13,10 +13,10 @@ from plainly.cli import meta_views as views
 from plainly.cli import output, rated
 from plainly.errors import BadInput
 from plainly.ratings.types import Judgements
-from plainly.tables import Grid
+from plainly.render.tables import Grid
 
 if TYPE_CHECKING:
-    from plainly.meta import Filter, MetricScores
+    from plainly.questions.meta import Filter, MetricScores
 
 HELP = """Does a metric agree with people? And do people agree with each other?
 
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _correlate(args: argparse.Namespace, judgements: Judgements, dimensions: list[str], answer: Answer) -> None:
-    from plainly.meta import meta_evaluate
+    from plainly.questions.meta import meta_evaluate
 
     if args.test_set:
         judgements = _with_texts(judgements, args.test_set)
@@ -124,14 +124,14 @@ def _correlate(args: argparse.Namespace, judgements: Judgements, dimensions: lis
     answer.grids += views.correlation_grids(found)
     answer.notes += views.correlation_notes(found)
     if args.plot:
-        from plainly.meta import plot
+        from plainly.questions.meta import plot
 
         plot.save(plot.metric_plot(judgements, scores[0], dimensions[0]), args.plot)
         answer.notes.append(f"Plots are in {args.plot}")
 
 
 def _scores(args: argparse.Namespace, judgements: Judgements, dimensions: list[str]) -> list[MetricScores]:
-    from plainly.meta import given_scores, score_units
+    from plainly.questions.meta import given_scores, score_units
 
     specs = [spec for given in args.metrics or () for spec in registry.split_specs(given)]
     units = judgements[dimensions[0]].units()
@@ -148,7 +148,7 @@ def _scores(args: argparse.Namespace, judgements: Judgements, dimensions: list[s
 def _with_texts(judgements: Judgements, name: str) -> Judgements:
     from plainly import data
     from plainly.cli.progress import fetching
-    from plainly.meta import with_texts
+    from plainly.questions.meta import with_texts
 
     with fetching() as progress:
         evalset = data.load(name, progress=progress)
@@ -163,8 +163,8 @@ def _with_texts(judgements: Judgements, name: str) -> Judgements:
 
 
 def _filter(args: argparse.Namespace, judgements: Judgements, dimension: str) -> Filter:
-    from plainly.meta import Filter
-    from plainly.meta.correlations import ADEQUACY, FLUENCY
+    from plainly.questions.meta import Filter
+    from plainly.questions.meta.correlations import ADEQUACY, FLUENCY
 
     if args.filter_by:
         names = tuple(name.strip() for name in args.filter_by.split(","))
@@ -199,7 +199,7 @@ def _sources(name: str) -> frozenset[str]:
 
 
 def _agreement(args: argparse.Namespace, judgements: Judgements, wanted: list[str] | None, answer: Answer) -> None:
-    from plainly.meta import agreement
+    from plainly.questions.meta import agreement
 
     names = wanted or [name for name in judgements if len(judgements[name].raters) > 1]
     if not names:
@@ -215,7 +215,7 @@ def _agreement(args: argparse.Namespace, judgements: Judgements, wanted: list[st
 
 
 def _tradeoff(args: argparse.Namespace, judgements: Judgements, answer: Answer, *, plot: bool) -> None:
-    from plainly.meta import pareto, tradeoff
+    from plainly.questions.meta import pareto, tradeoff
 
     names = args.dimension or [name for name in judgements if not name.endswith("_zscore")]
     if len(names) < 2:
@@ -235,7 +235,7 @@ def _tradeoff(args: argparse.Namespace, judgements: Judgements, answer: Answer, 
     answer.grids += [views.relation_grid(relations), views.pareto_grid(names, frontier)]
     answer.notes += [each.warning for each in relations if each.warning]
     if plot:
-        from plainly.meta import plot as drawing
+        from plainly.questions.meta import plot as drawing
 
         drawing.save(drawing.dimension_plot(judgements, list(combinations(names, 2))), args.plot)
         answer.notes.append(f"Plots are in {args.plot}")

@@ -7,11 +7,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from plainly.meta import Agreement, MetaEvaluation, Relation, Row
+from plainly.questions.meta import Agreement, MetaEvaluation, Relation, Row
 from plainly.ratings.types import Judgements
+from plainly.render.tables import Grid, delimited
 from plainly.stats.correlate import NAMES
 from plainly.stats.estimate import Estimate
-from plainly.tables import Grid, delimited
 
 STATISTICS = {
     "pearson": "Pearson",

@@ -13,7 +13,7 @@ from typing import Any
 from plainly import registry
 from plainly.cli import inputs, output
 from plainly.errors import BadInput
-from plainly.tables import Grid
+from plainly.render.tables import Grid
 
 HELP = """List the metrics, describe one, or show on your own files why its variants differ.
 
@@ -112,7 +112,7 @@ def _explain(args: argparse.Namespace) -> int:
         raise BadInput(f"Only sari has variants that need explaining; see: plainly metrics {args.name}")
     if not (args.demo or args.test_set or args.source or args.references or args.table or args.systems):
         args.demo = True
-    from plainly.explain import explain_sari
+    from plainly.questions.explain import explain_sari
 
     given = inputs.read(args)
     explained = explain_sari(given.evalset, given.outputs)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from plainly.cli import operations_measure as measuring
 from plainly.cli import operations_views as views
 from plainly.cli import output, streaming
-from plainly.operations.agreement import MERGES
-from plainly.operations.relations import MODELS
+from plainly.typology.agreement import MERGES
+from plainly.typology.relations import MODELS
 
 HELP = """What was done to the sentences: splits, deletions, synonyms and 23 other operations.
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from plainly import tables
 from plainly.cli import output
-from plainly.operations import formats, measure
-from plainly.operations.agreement import AgainstGold
-from plainly.operations.annotation import Pair
-from plainly.operations.label import labeller
-from plainly.tables import Grid
+from plainly.render import tables
+from plainly.render.tables import Grid
+from plainly.typology import formats, measure
+from plainly.typology.agreement import AgainstGold
+from plainly.typology.annotation import Pair
+from plainly.typology.label import labeller
 
 SCHEMA = "plainly.operations/1"
 
@@ -33,9 +33,9 @@ def evaluate(args: argparse.Namespace) -> None:
 
 
 def train(args: argparse.Namespace) -> None:
-    from plainly.operations import training
-    from plainly.operations.model import save
-    from plainly.operations.parse import Parser
+    from plainly.typology import training
+    from plainly.typology.model import save
+    from plainly.typology.parse import Parser
 
     pairs = formats.load(args.set)
     parser = Parser(args.spacy) if args.spacy else None

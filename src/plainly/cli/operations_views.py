@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from plainly import registry, tables
+from plainly import registry
 from plainly.cli import inputs, output, streaming
 from plainly.errors import BadInput
-from plainly.operations import agreement as agreeing
-from plainly.operations import formats, relations
-from plainly.operations import profile as profiles
-from plainly.operations import typology as vocabulary
-from plainly.operations.annotation import SIDES, Pair, findings
-from plainly.operations.annotation import repair as repaired
-from plainly.tables import Grid
+from plainly.render import tables
+from plainly.render.tables import Grid
+from plainly.typology import agreement as agreeing
+from plainly.typology import formats, relations
+from plainly.typology import profile as profiles
+from plainly.typology import typology as vocabulary
+from plainly.typology.annotation import SIDES, Pair, findings
+from plainly.typology.annotation import repair as repaired
 
 SCHEMA = "plainly.operations/1"
 
@@ -90,7 +91,7 @@ def profile(args: argparse.Namespace) -> None:
 
 
 def compare(args: argparse.Namespace) -> None:
-    from plainly.operations.label import labeller
+    from plainly.typology.label import labeller
 
     given = inputs.read(args)
     if not given.evalset.has_sources:
@@ -154,7 +155,7 @@ def compare(args: argparse.Namespace) -> None:
 
 
 def label(args: argparse.Namespace) -> None:
-    from plainly.operations.label import labeller
+    from plainly.typology.label import labeller
 
     chosen = labeller(args.labeller)
     _licence(chosen)

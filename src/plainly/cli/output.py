@@ -9,8 +9,8 @@ import os
 import sys
 from typing import Any
 
-from plainly import tables
-from plainly.tables import Grid
+from plainly.render import tables
+from plainly.render.tables import Grid
 
 FORMATS = ("json", "csv", "latex", "markdown")
 

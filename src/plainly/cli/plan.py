@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from plainly.cli import output, rated
 from plainly.errors import BadInput
-from plainly.tables import Grid, delimited
+from plainly.render.tables import Grid, delimited
 
 if TYPE_CHECKING:
-    from plainly.plan import Plan, Point
+    from plainly.questions.plan import Plan, Point
 
 HELP = """How many sentences and raters tell systems apart? Learnt from ratings that exist: yours, or a public set.
 
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from plainly.plan import make_plan
+    from plainly.questions.plan import make_plan
 
     judgements = rated.read(args)
     dimension = rated.chosen_dimension(judgements, args.dimension)
@@ -59,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
     )
     if args.plot:
-        from plainly.meta.plot import save
-        from plainly.plan.plot import plan_plot
+        from plainly.questions.meta.plot import save
+        from plainly.questions.plan.plot import plan_plot
 
         save(plan_plot(found), args.plot)
         output.note(f"Curves are in {args.plot}")

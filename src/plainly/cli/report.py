@@ -12,7 +12,7 @@ from typing import Any
 from plainly.cli import inputs, output
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.evaluate import Evaluation, SystemScores, evaluate, with_intervals
+from plainly.scoring.evaluate import Evaluation, SystemScores, evaluate, with_intervals
 
 HELP = """Make a report: one HTML file that needs no network, with scores, plots and every item.
 
@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from plainly.report import make_report
+    from plainly.pages import make_report
 
     target = args.out or (None if args.figures else "report.html")
     if target is not None and not Path(target).resolve().parent.is_dir():
@@ -116,7 +116,7 @@ def _scored(args: argparse.Namespace) -> tuple[Evaluation, EvalSet, inputs.Outpu
         return evaluate(given.evalset, given.outputs, specs, **options), given.evalset, given.outputs
     if args.metrics:
         raise BadInput("Saved scores have their metrics; leave out -m, or leave out --saved to score again.")
-    from plainly.scorefile import open_saved
+    from plainly.scoring.scorefile import open_saved
     from plainly.stats.resample import Resampler
 
     found, evalset = open_saved(args.saved)

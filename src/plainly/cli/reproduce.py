@@ -8,9 +8,9 @@ from pathlib import Path
 
 from plainly.cli import output
 from plainly.errors import BadInput
-from plainly.reproduce import RECIPES, recipe
-from plainly.reproduce.cells import Options, grid, tally
-from plainly.tables import Grid
+from plainly.questions.reproduce import RECIPES, recipe
+from plainly.questions.reproduce.cells import Options, grid, tally
+from plainly.render.tables import Grid
 
 HELP = """Compute the tables of a paper again and show them beside the published ones.
 
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         )
         return 0
     if args.format == "csv":
-        from plainly.tables import delimited
+        from plainly.render.tables import delimited
 
         records = [{"note": "", **cell.data()} for cell in cells]
         print(delimited(list(records[0]), [list(record.values()) for record in records]))

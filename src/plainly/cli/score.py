@@ -7,9 +7,9 @@ from typing import Any
 
 from plainly.cli import advice, extras, inputs, output, streaming
 from plainly.evalset import EvalSet
-from plainly.evaluate import Evaluation, Scores, evaluate
-from plainly.operations import options as by_operation
+from plainly.scoring.evaluate import Evaluation, Scores, evaluate
 from plainly.stats.estimate import Estimate
+from plainly.typology import options as by_operation
 
 HELP = """Score what systems wrote.
 
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     specs = inputs.chosen_metrics(args, references=bool(given.evalset.references))
     outputs = given.outputs
     if args.sanity:
-        from plainly import sanity
+        from plainly.scoring import sanity
 
         outputs = {**outputs, **sanity.rows(given.evalset, seed=args.seed)}
     settings: dict[str, Any] = {
@@ -70,17 +70,17 @@ def run(args: argparse.Namespace) -> int:
     }
     found = evaluate(given.evalset, outputs, specs, **settings)
     if args.over != "items" and not args.no_intervals:
-        from plainly import references
+        from plainly.scoring import references
 
         drawn = references.draw(given.evalset, outputs, found, over=args.over, resamples=args.resamples, seed=args.seed)
         found = references.with_intervals(found, drawn, over=args.over, level=args.level, seed=args.seed)
     more = extras.gather(args, given, outputs, found, settings)
     if args.segments:
-        from plainly.scorefile import write_segments
+        from plainly.scoring.scorefile import write_segments
 
         write_segments(args.segments, found, given.evalset)
     if args.save:
-        from plainly.scorefile import save
+        from plainly.scoring.scorefile import save
 
         save(args.save, found, given.evalset)
     _print(found, given.evalset, args, more)

@@ -11,14 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plainly import tables
 from plainly.cli import inputs, output
 from plainly.engines import Tell, engine
 from plainly.errors import BadInput
 from plainly.inputs.tables import table_format
+from plainly.render import tables
 
 if TYPE_CHECKING:
-    from plainly.stream import Corpus, StreamEvaluation
+    from plainly.inputs.corpus import Corpus
+    from plainly.scoring.streamed import StreamEvaluation
 
 # Files larger than this in all are not read whole unless that is asked for.
 LARGE = 200_000_000
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     refuse(args, "by", "sanity", "references_with", "references_without", "items_with", "items_without", "groups")
     found = evaluated(args)
     if args.save:
-        from plainly.scorefile import save
+        from plainly.scoring.scorefile import save
 
         save(args.save, *found.binned())
     _print(found, args)
@@ -91,8 +92,7 @@ def refuse(args: argparse.Namespace, *names: str) -> None:
 
 def evaluated(args: argparse.Namespace, *, paired: bool = False) -> StreamEvaluation:
     """Everything that the arguments name, measured."""
-    from plainly.stream import score_stream
-    from plainly.stream.score import run_key
+    from plainly.scoring.streamed import run_key, score_stream
 
     segments = getattr(args, "segments", None)
     if segments and Path(segments).suffix:
@@ -134,7 +134,7 @@ def evaluated(args: argparse.Namespace, *, paired: bool = False) -> StreamEvalua
 
 def label(args: argparse.Namespace) -> None:
     """``plainly operations label`` on a corpus in parts: a folder of JSONL files, one for each part."""
-    from plainly.stream.label import label_stream
+    from plainly.questions.labelling import label_stream
 
     if not args.output or Path(args.output).suffix:
         raise BadInput("A corpus that is read in parts is labelled into a folder. Name one: -o FOLDER")
@@ -164,7 +164,7 @@ def label(args: argparse.Namespace) -> None:
 
 def opened(args: argparse.Namespace) -> Corpus:
     """The corpus that the arguments name."""
-    from plainly.stream import open_corpus
+    from plainly.inputs.corpus import open_corpus
 
     systems = list(args.systems)
     given = [args.table] if args.table else []

@@ -78,7 +78,7 @@ def import_set(store: Store, name: str) -> Imported:
 
 
 def _annotations(name: str) -> _Load:
-    from plainly.operations import formats
+    from plainly.typology import formats
 
     pairs = formats.load(name)
     project = parse_project({"name": name, "task": "operations", "data": {"tokens": "spaces"}})

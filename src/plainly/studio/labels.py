@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from plainly.operations import typology
+from plainly.typology import typology
 
 ERROR = "err"
 SIDES = ("source", "output", "both")

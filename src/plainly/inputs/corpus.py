@@ -1,0 +1,301 @@
+"""What to measure, when it may be too large to hold: files become parts before anything is read in earnest."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from plainly.errors import BadInput
+from plainly.inputs.batch import BATCH_ITEMS
+from plainly.inputs.columns import Columns, Roles, find_roles
+from plainly.inputs.files import STDIN, expand, label, natural_key, stem
+from plainly.inputs.lineindex import LineIndex, Span, head, index_lines, seekable
+from plainly.inputs.parts import JsonlPart, LinesPart, ParquetPart, Part, open_parquet
+from plainly.inputs.tables import Table, table_format
+
+# Batches of lines in a part: a second or two of work, so that little is lost when it is interrupted.
+_BATCHES = 4
+# Rows of a Parquet row group in a part. To read a group's second part one must skip the first, so parts are larger.
+_PARQUET_ROWS = 1 << 17
+_LOOKED_AT = 1000  # lines of JSONL in which the names of columns are found
+
+_SUFFIXES = {"parquet": (".parquet", ".pq"), "jsonl": (".jsonl", ".ndjson")}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus in parts. ``rows`` counts all rows, sound or not; ``identity`` changes when files or columns do."""
+
+    name: str
+    parts: tuple[Part, ...] = field(repr=False)
+    systems: tuple[str, ...]
+    has_sources: bool
+    has_references: bool
+    keyed_by: str  # what decides an item's bin: "group", "id", "source", "line"
+    identity: str
+    scratch: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return sum(part.count for part in self.parts)
+
+    def close(self) -> None:
+        """Remove temporary copies, if any were made."""
+        for path in self.scratch:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+def open_corpus(
+    tables: Iterable[str] = (),
+    *,
+    source: str | None = None,
+    references: Iterable[str] = (),
+    outputs: Mapping[str, str] | Sequence[str] = (),
+    columns: Columns | None = None,
+) -> Corpus:
+    """A corpus from tables (Parquet or JSONL files, folders or buckets of them), or from files with one text a line.
+
+    Only names of columns and places of lines are read here. All tables together are one corpus, in natural order.
+    """
+    scratch: list[str] = []
+    try:
+        tables = list(tables)
+        if tables:
+            if source or references or outputs:
+                raise BadInput("A corpus comes from tables or from files with one text a line, not from both.")
+            return _from_tables(tables, columns, scratch)
+        return _from_texts(source, references, outputs, scratch)
+    except BaseException:
+        Corpus("", (), (), False, False, "", "", tuple(scratch)).close()
+        raise
+
+
+def _from_tables(given: Sequence[str], columns: Columns | None, scratch: list[str]) -> Corpus:
+    paths = [path for each in given for path in table_files(each)]
+    kinds = {"parquet" if "://" in path else str(table_format(path)) for path in paths}
+    if len(kinds) > 1 or not kinds <= set(_SUFFIXES):
+        raise BadInput(
+            f"{', '.join(sorted(kinds))} cannot be read a part at a time. Give Parquet or JSONL files, all of one "
+            "kind; a smaller table is read as a whole with --engine memory."
+        )
+    place = given[0].rstrip("/")
+    name = place if len(given) == 1 else f"{place} and {len(given) - 1} more"
+    parts: list[Part] = []
+    if kinds == {"parquet"}:
+        roles = _roles(_parquet_names(paths[0]), paths[0], columns, stem(place))
+        for path in paths:
+            parts += _parquet_parts(path, roles)
+    else:
+        copies = [seekable(path, scratch) for path in paths]
+        roles = _roles(_jsonl_names(copies), paths[0], columns, stem(place))
+        for path, copy in zip(paths, copies, strict=True):
+            parts += _jsonl_parts(index_lines(copy, name=label(path)), roles)
+    keyed = "group" if roles.group else "id" if roles.id else "source" if roles.source else "output"
+    asked = [sorted(_json_roles(roles).items()), [_stat(path) for path in paths]]
+    return Corpus(
+        name=name,
+        parts=tuple(parts),
+        systems=tuple(roles.outputs),
+        has_sources=roles.source is not None,
+        has_references=bool(roles.references),
+        keyed_by=keyed,
+        identity=_digest(asked),
+        scratch=tuple(scratch),
+    )
+
+
+def _from_texts(
+    source: str | None, references: Iterable[str], outputs: Mapping[str, str] | Sequence[str], scratch: list[str]
+) -> Corpus:
+    named = outputs if isinstance(outputs, Mapping) else _named(outputs)
+    if not named:
+        raise BadInput("There are no outputs. Give at least one file that a system wrote.")
+    of_references = expand(references)
+    paths = [*([source] if source else []), *of_references, *named.values()]
+    found = [index_lines(seekable(path, scratch), name=label(path)) for path in paths]
+    for other in found[1:]:
+        if other.lines != found[0].lines:
+            raise BadInput(
+                f"{other.name} has {other.lines} lines but {found[0].name} has {found[0].lines}. Each line is one "
+                "item: check that both were made from the same items."
+            )
+    rest = iter(found)
+    of_source = next(rest) if source else None
+    indexed = [next(rest) for _ in of_references]
+    written = [(system, next(rest)) for system in named]
+    lines, parts = found[0].lines, []
+    batches = range(-(-lines // BATCH_ITEMS))
+    for start in range(0, len(batches), _BATCHES):
+        chosen = batches[start : start + _BATCHES]
+        first = chosen[0] * BATCH_ITEMS
+        parts.append(
+            LinesPart(
+                first=first + 1,
+                count=min((chosen[-1] + 1) * BATCH_ITEMS, lines) - first,
+                source=_spans(of_source, chosen) if of_source else (),
+                references=tuple(_spans(index, chosen) for index in indexed),
+                outputs=tuple((system, _spans(index, chosen)) for system, index in written),
+            )
+        )
+    return Corpus(
+        name=label(source or next(iter(named.values()))),
+        parts=tuple(parts),
+        systems=tuple(named),
+        has_sources=source is not None,
+        has_references=bool(indexed),
+        keyed_by="line",
+        identity=_digest([list(named), [_stat(path) for path in paths]]),
+        scratch=tuple(scratch),
+    )
+
+
+def table_files(path: str) -> list[str]:
+    """The files that a path means: itself, what a pattern matches, or all tables in a folder or bucket."""
+    if "://" in path:
+        return _bucket_files(path)
+    if not os.path.isdir(path):
+        return expand(path)
+    inside = [
+        str(found)
+        for found in Path(path).rglob("*")
+        if found.is_file() and table_format(found) and not found.name.startswith((".", "_"))
+    ]
+    if not inside:
+        raise BadInput(f"The folder {path} holds no Parquet or JSONL files.")
+    return sorted(inside, key=natural_key)
+
+
+def _bucket_files(uri: str) -> list[str]:
+    from pyarrow.fs import FileSelector, FileSystem, FileType
+
+    try:
+        filesystem, inside = FileSystem.from_uri(uri)
+        if filesystem.get_file_info(inside).type == FileType.File:
+            return [uri]
+        found = filesystem.get_file_info(FileSelector(inside, recursive=True))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{uri} cannot be read: {str(error).splitlines()[0]}") from None
+    scheme = uri.partition("://")[0]
+    names = [
+        f"{scheme}://{each.path}"
+        for each in found
+        if each.type == FileType.File
+        and each.base_name.endswith(_SUFFIXES["parquet"])
+        and each.base_name[0] not in "._"
+    ]
+    if not names:
+        raise BadInput(f"{uri} holds no Parquet files.")
+    return sorted(names, key=natural_key)
+
+
+def _parquet_names(path: str) -> list[str]:
+    import pyarrow
+
+    try:
+        with open_parquet(path) as file:
+            return list(file.schema_arrow.names)
+    except FileNotFoundError:
+        raise BadInput(f"There is no file {path}.") from None
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise BadInput(f"{path} is not a Parquet file that can be read: {reason}. Write it again.") from None
+
+
+def _parquet_parts(path: str, roles: Roles) -> list[Part]:
+    has = _parquet_names(path)
+    wanted = [roles.source, roles.id, roles.group, *roles.references, *roles.outputs.values()]
+    lacking = [name for name in wanted if name is not None and name not in has]
+    fault = f"the file has no column {lacking[0]!r}; its columns are {', '.join(map(repr, has))}" if lacking else ""
+    parts: list[Part] = []
+    row = 1
+    with open_parquet(path) as file:
+        sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+    for group, rows in enumerate(sizes):
+        pieces = -(-rows // _PARQUET_ROWS)
+        step = -(-rows // pieces) if pieces else 1
+        for skip in range(0, rows, step):
+            count = min(step, rows - skip)
+            parts.append(ParquetPart(row + skip, count, path, group, skip, roles, fault))
+        row += rows
+    return parts
+
+
+def _jsonl_names(paths: Sequence[str]) -> list[str]:
+    names: dict[str, None] = {}
+    for path in paths:
+        for line in head(path, _LOOKED_AT):
+            with contextlib.suppress(ValueError):
+                record = json.loads(line)
+                if isinstance(record, dict):
+                    names |= dict.fromkeys(record)
+        if names:
+            break
+    return list(names)
+
+
+def _jsonl_parts(index: LineIndex, roles: Roles) -> list[Part]:
+    batches = range(len(index.begins))
+    parts: list[Part] = []
+    for start in range(0, len(batches), _BATCHES):
+        chosen = batches[start : start + _BATCHES]
+        first = chosen[0] * BATCH_ITEMS
+        count = min((chosen[-1] + 1) * BATCH_ITEMS, index.lines) - first
+        parts.append(JsonlPart(first + 1, count, _spans(index, chosen), roles))
+    return parts
+
+
+def _roles(names: Sequence[str], path: str, columns: Columns | None, system: str) -> Roles:
+    table = Table({name: [] for name in names}, path, [])
+    roles = find_roles(table, columns)
+    if not roles.outputs:
+        raise BadInput(
+            f"{path} has no column that is known to hold outputs. {table.listing()} Rename one to 'output' (or "
+            "output_NAME, one for each system), or say which: --columns output=COLUMN."
+        )
+    if "outputs" in roles.outputs:
+        raise BadInput(f"{path}: a column of objects (system → output) is not read a part at a time. Use output_NAME.")
+    return replace(roles, outputs={name or system: column for name, column in roles.outputs.items()}, rest=())
+
+
+def _named(specs: Sequence[str]) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for spec in specs:
+        name, equals, path = spec.partition("=")
+        if not equals or os.path.exists(spec) or "/" in name:
+            name, path = "", spec
+        for file in expand(path):
+            key = name or stem(file)
+            if key in named:
+                raise BadInput(f"Two outputs are called {key!r}. Name them apart: NAME=FILE.")
+            named[key] = file
+    return named
+
+
+def _spans(index: LineIndex, batches: range) -> tuple[Span, ...]:
+    return tuple(index.span(batch) for batch in batches)
+
+
+def _json_roles(roles: Roles) -> dict[str, object]:
+    return {
+        "source": roles.source, "references": list(roles.references), "outputs": dict(roles.outputs),
+        "id": roles.id, "group": roles.group,
+    }  # fmt: skip
+
+
+def _stat(path: str) -> list[object]:
+    if path == STDIN:
+        return [path, os.urandom(8).hex()]  # never the same twice
+    if "://" in path:
+        return [path]
+    found = os.stat(path)
+    return [os.path.abspath(path), found.st_size, found.st_mtime_ns]
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

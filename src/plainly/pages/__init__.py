@@ -1,0 +1,150 @@
+"""Results that people want to look at: a page, figures and tables for papers, plots in notebooks.
+
+Nothing is measured here that ``plainly score``, ``compare``, ``audit``, ``operations`` and ``meta`` do not measure; the
+report gathers what they say (``gather``), draws it (``charts``) and writes it down (``document``, ``paper``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plainly.errors import BadInput
+from plainly.evalset import EvalSet
+from plainly.files import write_whole
+from plainly.pages import paper
+from plainly.pages.gather import Tell, gather
+from plainly.pages.material import Material
+from plainly.pages.render import Plot
+from plainly.pages.summary import Sentence, sentences
+from plainly.scoring.evaluate import Evaluation, SystemScores
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["Material", "Report", "make_report", "plot"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report, to be written as a page, or as figures and tables; a notebook shows its summary and scores."""
+
+    material: Material = field(repr=False)
+
+    @cached_property
+    def plots(self) -> tuple[Plot, ...]:
+        """Every plot, in the order of the page."""
+        from plainly.pages.charts import plots
+
+        return tuple(plots(self.material))
+
+    @property
+    def summary(self) -> list[Sentence]:
+        """The report in sentences."""
+        return sentences(self.material)
+
+    @cached_property
+    def html(self) -> str:
+        """The page."""
+        from plainly.pages.document import page
+
+        return page(self.material, self.plots)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page and return where it is."""
+        write_whole(path, self.html)
+        return Path(path)
+
+    def write_figures(self, directory: str | Path, *, formats: Sequence[str] = ("svg", "pdf", "png")) -> list[Path]:
+        """Every plot in every format, the table as .tex, .md and .csv, methods.txt and references.bib."""
+        target = Path(directory)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"Cannot make the directory {directory}: {error.strerror or error}.") from error
+        written = []
+        for name, content in self._files(formats):
+            write_whole(target / name, content)
+            written.append(target / name)
+        return written
+
+    def _files(self, formats: Sequence[str]) -> Iterator[tuple[str, str | bytes]]:
+        for each in self.plots:
+            for form in formats:
+                yield f"{each.name}.{form}", getattr(each, form)()
+        yield "scores.tex", paper.table(self.material, "latex") + "\n"
+        yield "scores.md", paper.table(self.material, "markdown") + "\n"
+        yield "scores.csv", paper.table(self.material, "csv") + "\n"
+        yield "methods.txt", paper.methods(self.material) + "\n"
+        yield "references.bib", paper.bibtex(self.material) + "\n"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        lines = "".join(f"<li>{escape(each.text)}</li>" for each in self.summary)
+        return f"<ul>{lines}</ul>{self.material.evaluation._repr_html_()}"
+
+
+def make_report(
+    evaluation: Evaluation | SystemScores,
+    *,
+    evalset: EvalSet,
+    outputs: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
+    title: str = "",
+    labeller: str | None = "rules",
+    audit: bool = True,
+    ratings: Any = None,
+    tell: Tell | None = None,
+) -> Report:
+    """A report on scores. ``outputs`` are the texts that were scored; without them there is no item browser.
+
+    ``labeller`` names who labels operations (None: nobody), ``audit`` says whether tricks are tried on the metrics,
+    ``ratings`` are human ratings (see plainly.ratings), and ``tell`` is told what is being done.
+    """
+    if isinstance(evaluation, SystemScores):
+        evaluation = Evaluation(evalset.name, {evaluation.system: evaluation})
+    if outputs is None:
+        texts: Mapping[str, Sequence[str]] = {}
+    elif isinstance(outputs, Mapping):
+        texts = outputs
+    else:
+        texts = {next(iter(evaluation)): outputs}
+    if texts and set(texts) != set(evaluation):
+        raise BadInput(
+            f"Scores are of {', '.join(evaluation)}, but outputs of {', '.join(texts)}. Give the same systems."
+        )
+    seed = evaluation.seed if evaluation.seed is not None else 12345
+    estimates = [e for of in evaluation.values() for scores in of.values() for e in scores.intervals.values()]
+    return Report(
+        gather(
+            evaluation,
+            evalset,
+            texts,
+            title=title,
+            labeller=labeller,
+            audit=audit,
+            ratings=ratings,
+            seed=seed,
+            level=estimates[0].level if estimates else 0.95,
+            tell=tell,
+        )
+    )
+
+
+def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair.TopLevelMixin:
+    """Scores by one metric, the first if none is named, with intervals: an Altair chart, which a notebook shows."""
+    from plainly.pages.charts import score_plots
+
+    if isinstance(result, SystemScores):
+        result = Evaluation("", {result.system: result})
+    chosen = metric if metric is not None else result.specs[0]
+    column = {name: SystemScores(name, {chosen: of[chosen]}) for name, of in result.systems.items()}
+    material = Material(title="", evalset=EvalSet.of(items=result.items), outputs={},
+                        evaluation=Evaluation(result.test_set, column, result.seed))  # fmt: skip
+    drawn = next(score_plots(material), None)
+    if drawn is None:
+        raise BadInput(f"{chosen} is undefined for every system, so there is nothing to plot.")
+    return drawn.chart

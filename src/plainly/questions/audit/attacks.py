@@ -1,0 +1,211 @@
+"""More attacks: what harms a text, what leaves it as good as it was, and what makes it better.
+
+Each says what a sound metric should do. A metric that rewards the harm, or that cannot tell it from no change at all,
+is fooled by it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+
+import numpy as np
+
+from plainly.questions.audit.attack import Item, attack
+from plainly.questions.audit.periods import insert
+from plainly.questions.audit.words import like, lists, names, units
+from plainly.text import sentences
+from plainly.text.words import spans
+
+Rng = np.random.Generator
+
+_CLAUSE = re.compile(r"[^,;:.!?…，、；：。！？]+")
+_NUMBER = re.compile(r"\d+")
+_CLOSING = re.compile(r"\s*[.!?…。！？]*[\"'”’)\]]*\s*$")
+_AUXILIARY = re.compile(
+    r"\b(is|are|was|were|am|can|could|will|would|shall|should|may|might|must|has|have|had|does|did)\b", re.IGNORECASE
+)
+_NOT = re.compile(r"\b(ca|wo)\s?n['’]t\b|\b(can)not\b|\s+not\b|\s?n['’]t\b", re.IGNORECASE)
+_LATIN = re.compile(r"[A-Za-z]")
+
+
+@attack("copy-source", expected="worse", random=False, needs=["source"], what="the source, not simplified at all")
+def copy_source(item: Item, rng: Rng) -> str:
+    return item.source
+
+
+@attack("truncate", expected="worse", random=False, what="only the first half of the words")
+def truncate(item: Item, rng: Rng) -> str:
+    words, joint = units(item.output)
+    return joint.join(words[: math.ceil(len(words) / 2)]) if len(words) > 1 else item.output
+
+
+@attack("drop-words", expected="worse", what="a fifth of the words left out, at random")
+def drop_words(item: Item, rng: Rng) -> str:
+    words, joint = units(item.output)
+    if len(words) < 2:
+        return item.output
+    dropped = set(rng.choice(len(words), size=max(1, len(words) // 5), replace=False).tolist())
+    return joint.join(word for place, word in enumerate(words) if place not in dropped)
+
+
+@attack("shuffle", expected="worse", what="the words in random order")
+def shuffle(item: Item, rng: Rng) -> str:
+    words, joint = units(item.output)
+    return joint.join(words[place] for place in rng.permutation(len(words))) if len(words) > 1 else item.output
+
+
+@attack("repeat-clause", expected="worse", what="one clause said twice")
+def repeat_clause(item: Item, rng: Rng) -> str:
+    text = item.output
+    clauses = [match for match in _CLAUSE.finditer(text) if spans(match[0])]
+    if not clauses:
+        return text
+    clause = clauses[int(rng.integers(len(clauses)))]
+    # Tokenised text has a space before its punctuation, and the comma follows suit.
+    comma = " , " if clause[0][-1].isspace() and clause.end() < len(text) else ", "
+    return text[: clause.end()].rstrip() + comma + clause[0].strip() + text[clause.start() + len(clause[0].rstrip()) :]
+
+
+@attack("swap-names", expected="worse", what="names replaced by names from other outputs")
+def swap_names(item: Item, rng: Rng) -> str:
+    text, pool = item.output, item.corpus.names
+    for start, end in reversed(names(text)):
+        others = len(pool) - 1
+        if others < 1:
+            return text
+        other = pool[int(rng.integers(len(pool)))]
+        if other == text[start:end]:
+            other = pool[(pool.index(other) + 1 + int(rng.integers(others))) % len(pool)]
+        text = text[:start] + other + text[end:]
+    return text
+
+
+@attack("swap-numbers", expected="worse", what="every number replaced by another with as many digits")
+def swap_numbers(item: Item, rng: Rng) -> str:
+    def another(match: re.Match[str]) -> str:
+        digits = len(match[0])
+        least = 10 ** (digits - 1) if digits > 1 else 0
+        # Shifting by less than the whole range never ends where it began. Long numbers change in their last 15 digits.
+        if digits > 15 or int(match[0]) < least:
+            return match[0][:-1] + str((int(match[0][-1]) + int(rng.integers(1, 10))) % 10)
+        room = 10**digits - least
+        return str(least + (int(match[0]) - least + int(rng.integers(1, room))) % room)
+
+    return _NUMBER.sub(another, item.output)
+
+
+@attack("negate", expected="worse", random=False, what="the opposite: a not put in, or taken out where there is one")
+def negate(item: Item, rng: Rng) -> str:
+    text = item.output
+    if _NOT.search(text):
+        return _NOT.sub(_affirmed, text, count=1)
+    if auxiliary := _AUXILIARY.search(text):
+        return f"{text[: auxiliary.end()]} not{text[auxiliary.end() :]}"
+    if not _LATIN.search(text):
+        return text
+    # Without an auxiliary to put it after, "not" goes before the whole statement.
+    head, rest = text[: len(text) - len(text.lstrip())], text.lstrip()
+    return f"{head}It is not true that {rest[0].lower() if _is_plain_opening(rest) else rest[0]}{rest[1:]}"
+
+
+def _affirmed(negated: re.Match[str]) -> str:
+    verb = negated[1] or negated[2] or ""
+    return like("will" if verb.lower() == "wo" else "can", verb) if verb else ""
+
+
+def _is_plain_opening(text: str) -> bool:
+    first = text.split()[0]
+    return first.lower() in {"the", "a", "an", "this", "that", "these", "those", "he", "she", "it", "they", "we", "in"}
+
+
+@attack("drop-split", expected="worse", random=False, what="the second half of an output of several sentences left out")
+def drop_split(item: Item, rng: Rng) -> str:
+    found = sentences.split(item.output)
+    return " ".join(found[: math.ceil(len(found) / 2)]) if len(found) > 1 else item.output
+
+
+@attack("lowercase", expected="unchanged", random=False, what="no capital letters")
+def lowercase(item: Item, rng: Rng) -> str:
+    return item.output.lower()
+
+
+@attack("strip-punctuation", expected="worse", random=False, what="no punctuation marks")
+def strip_punctuation(item: Item, rng: Rng) -> str:
+    text = item.output
+    if not any(unicodedata.category(character).startswith("P") for character in text):
+        return text
+    # Marks inside words stay (don't, 3.5, well-known): without them the words would be others.
+    inside = {place for start, end in spans(text) for place in range(start, end)}
+    kept = (
+        character
+        for place, character in enumerate(text)
+        if place in inside or not unicodedata.category(character).startswith("P")
+    )
+    return " ".join("".join(kept).split())
+
+
+@attack("double-spaces", expected="unchanged", random=False, what="two spaces between words in place of one")
+def double_spaces(item: Item, rng: Rng) -> str:
+    return item.output.replace(" ", "  ")
+
+
+@attack("insert-rare-word", expected="worse", what="a rare word between two words")
+def insert_rare_word(item: Item, rng: Rng) -> str:
+    rare = lists().rare
+    return insert(item.output, rare[int(rng.integers(len(rare)))], rng)
+
+
+@attack("other-output", expected="worse", what="the output for another item")
+def other_output(item: Item, rng: Rng) -> str:
+    return item.corpus.outputs[item.other(rng)]
+
+
+@attack("other-reference", expected="worse", needs=["references"], what="a reference of another item")
+def other_reference(item: Item, rng: Rng) -> str:
+    references = item.corpus.evalset.references[item.other(rng)]
+    return references[int(rng.integers(len(references)))]
+
+
+@attack("hallucinate", expected="worse", what="a clause at the end that the source does not say")
+def hallucinate(item: Item, rng: Rng) -> str:
+    text = item.output
+    if not text.strip():
+        return text
+    clauses = lists().clauses
+    closing = _CLOSING.search(text)
+    end = closing.start() if closing else len(text)
+    comma = " , " if text[end:].strip() and text[end].isspace() else ", "  # as the text has its punctuation
+    return f"{text[:end]}{comma}{clauses[int(rng.integers(len(clauses)))]}{text[end:]}" if end else text
+
+
+@attack(
+    "rarer-synonyms", expected="worse", random=False, what="common words replaced by rarer ones of the same meaning"
+)
+def rarer_synonyms(item: Item, rng: Rng) -> str:
+    return _exchange(item.output, lists().rarer)
+
+
+@attack(
+    "commoner-synonyms",
+    expected="better",
+    random=False,
+    what="rare words replaced by commoner ones of the same meaning",
+)
+def commoner_synonyms(item: Item, rng: Rng) -> str:
+    return _exchange(item.output, lists().commoner)
+
+
+@attack("oracle", expected="better", needs=["references"], what="a reference of the item itself")
+def oracle(item: Item, rng: Rng) -> str:
+    references = item.references
+    return references[int(rng.integers(len(references)))]
+
+
+def _exchange(text: str, others: dict[str, str]) -> str:
+    for start, end in reversed(spans(text)):
+        word = text[start:end]
+        if (other := others.get(word.lower())) is not None:
+            text = text[:start] + like(other, word) + text[end:]
+    return text

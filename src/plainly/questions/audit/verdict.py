@@ -1,0 +1,156 @@
+"""What a sweep says about a metric: how far it can be gamed, what that costs, and who could win by it.
+
+Distances are in units of the spread between the real systems: 1 is as far as from the worst system to the best, so an
+attack that gains 1 takes the last to the first place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plainly.protocol import Better, Floats
+from plainly.questions.audit.attack import Attack, Expected
+from plainly.questions.audit.sweep import Sweep
+
+# Below this share of the spread between systems a change is called unnoticed: no ranking would turn on it.
+UNNOTICED = 0.05
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What an attack does to a metric, on average over the systems.
+
+    ``gain`` is the change of the score in the metric's own units, positive where the metric says "better"; ``spreads``
+    is the same in units of the spread. Both are taken at ``level``: where the metric errs most, or at the highest.
+    ``wrong`` is how far, in the metric's units, it moves in the direction that it should not; 0 where it is right.
+    """
+
+    metric: str
+    attack: str
+    expected: Expected
+    level: float
+    gain: float
+    spreads: float
+    wrong: float
+    wrong_spreads: float
+    touched: float
+
+    @property
+    def noticed(self) -> bool:
+        """Whether the metric tells the attacked outputs from the others."""
+        return not abs(self.spreads) < UNNOTICED if not math.isnan(self.spreads) else self.gain != 0
+
+    @property
+    def fooled(self) -> bool:
+        """Whether it moves in the wrong direction, and by more than a trifle."""
+        if math.isnan(self.wrong_spreads):
+            return self.wrong > 0
+        return self.wrong_spreads >= UNNOTICED
+
+
+@dataclass(frozen=True)
+class Flip:
+    """How much of an attack makes ``system`` the winner, or makes the winner lose; NaN where no amount does."""
+
+    metric: str
+    attack: str
+    system: str
+    rank: int  # of the system, before
+    wins: bool  # False: the system is the winner, and this is where it loses its place
+    rival: str  # whom it overtakes, or who overtakes it
+    share: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Everything that is said of one metric."""
+
+    metric: str
+    better: Better
+    ranking: tuple[str, ...]  # best first, as the outputs are
+    scores: dict[str, float]
+    spread: float
+    effects: tuple[Effect, ...]
+    flips: tuple[Flip, ...]
+
+    @property
+    def gameability(self) -> float:
+        """How many spreads the worst of the attacks moves it in the wrong direction; NaN without a spread."""
+        return max((effect.wrong_spreads for effect in self.effects), default=math.nan)
+
+    @property
+    def cheapest(self) -> Flip | None:
+        """The attack that lifts the worst system above the best with the fewest outputs touched, if any does."""
+        lifts = [flip for flip in self.flips if flip.wins and flip.system == self.ranking[-1] and flip.share <= 1]
+        return min(lifts, key=lambda flip: flip.share, default=None)
+
+
+def judge(sweep: Sweep, spec: str) -> Verdict:
+    """The verdict on one metric of a sweep."""
+    better = sweep.plan.metrics[spec].better
+    sign = -1.0 if better == "lower" else 1.0
+    scores = {system: sweep.unharmed(system, spec) for system in sweep.systems}
+    ranked = sorted((s for s in scores if not math.isnan(scores[s])), key=lambda s: -sign * scores[s])
+    spread = abs(scores[ranked[0]] - scores[ranked[-1]]) if len(ranked) > 1 else math.nan
+    if spread == 0:
+        spread = math.nan
+    effects = tuple(_effect(sweep, spec, attack, sign, spread) for attack in sweep.plan.attacks)
+    flips: tuple[Flip, ...] = ()
+    if better != "neither" and len(ranked) > 1:
+        harms = [attack for attack in sweep.plan.attacks if attack.expected != "better"]
+        flips = tuple(flip for attack in harms for flip in _flips(sweep, spec, attack, sign, ranked, scores))
+    return Verdict(spec, better, tuple(ranked), scores, spread, effects, flips)
+
+
+def judge_all(sweep: Sweep) -> tuple[Verdict, ...]:
+    return tuple(judge(sweep, spec) for spec in sweep.plan.metrics)
+
+
+def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float) -> Effect:
+    curves = np.array([sweep.headline(system, attack.name, spec) for system in sweep.systems])
+    gains = sign * np.nanmean(curves - curves[:, :1], axis=0) if not np.isnan(curves).all() else curves[0]
+    wrong = {"worse": gains, "better": -gains, "unchanged": np.abs(gains)}[attack.expected]
+    if sweep.plan.metrics[spec].better == "neither":
+        wrong = np.zeros_like(gains)  # it claims no direction, so none is wrong
+    defined = np.where(np.isnan(wrong[1:]), -np.inf, wrong[1:])
+    worst = int(defined.argmax()) + 1
+    at = worst if wrong[worst] > 0 else len(gains) - 1
+    over = max(float(wrong[at]), 0.0)
+    return Effect(
+        metric=spec,
+        attack=attack.name,
+        expected=attack.expected,
+        level=(0.0, *sweep.plan.levels)[at],
+        gain=float(gains[at]),
+        spreads=float(gains[at] / spread),
+        wrong=over,
+        wrong_spreads=over / spread,
+        touched=float(np.mean([sweep.touched[system, attack.name] for system in sweep.systems])),
+    )
+
+
+def _flips(
+    sweep: Sweep, spec: str, attack: Attack, sign: float, ranked: Sequence[str], scores: dict[str, float]
+) -> list[Flip]:
+    best, second = ranked[0], ranked[1]
+    flips = []
+    for rank, system in enumerate(ranked, start=1):
+        rival = second if system == best else best
+        lead = sign * (sweep.headline(system, attack.name, spec) - scores[rival])
+        share = _crossing((0.0, *sweep.plan.levels), -lead if system == best else lead)
+        flips.append(Flip(spec, attack.name, system, rank, system != best, rival, share))
+    return flips
+
+
+def _crossing(levels: Sequence[float], lead: Floats) -> float:
+    """The share at which a lead that begins at or below 0 becomes positive, between two levels by a straight line."""
+    for place in range(1, len(levels)):
+        if lead[place] > 0:
+            before = min(float(lead[place - 1]), 0.0)
+            part = -before / (float(lead[place]) - before)
+            return levels[place - 1] + part * (levels[place] - levels[place - 1])
+    return math.nan

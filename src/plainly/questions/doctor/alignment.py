@@ -1,0 +1,132 @@
+"""Does every text stand beside its own source? Checks that find lines which slipped, and references turned around."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from plainly.questions.doctor.patient import Finding, Patient, Texts, check, some
+
+_WORD = re.compile(r"\w+")
+# A word in more than this many sources says little about which of them a text belongs to.
+_COMMON = 20
+# A text is out of place if another source has most of its rare words and its own source hardly any.
+_OWN, _OTHER, _SHARED = 0.2, 0.6, 4
+
+
+@dataclass(frozen=True)
+class _Misfit:
+    place: int
+    item: int
+    fits: int  # the item whose source it fits better
+
+
+@check(
+    "misaligned",
+    """Some texts share the words of another item's source and hardly any with their own: lines were lost, added or
+    sorted on the way. From there on every score is that of unrelated sentences. Look at the items that are named; a
+    constant distance means that one line is missing or double.""",
+)
+def misaligned(patient: Patient) -> Iterator[Finding]:
+    if not patient.sources.lines:
+        return
+    index = _index(patient)
+    for texts in (patient.references, *patient.systems.values()):
+        found = _misfits(texts, index) if not _turned(patient, texts, index) else []
+        if found:
+            ids = patient.ids(texts, [misfit.place for misfit in found])
+            shift, times = Counter(misfit.fits - misfit.item for misfit in found).most_common(1)[0]
+            pattern = (
+                f", mostly {abs(shift)} {'later' if shift > 0 else 'earlier'}" if times > max(3, len(found) / 2) else ""
+            )
+            example = patient.evalset.ids[found[0].fits]
+            yield Finding(
+                "misaligned",
+                f"{texts.name}: {some(ids, len(found))} fit another source better{pattern}; the first fits that of "
+                f"item {example}.",
+                where=texts.name,
+                ids=ids,
+            )
+
+
+@check(
+    "transposed-references",
+    """Most references belong to other items. Either the list of references is turned (one list for each reference, as
+    for sacrebleu, where plainly takes one for each item) or the references are of another set. Turn them:
+    list(zip(*references)).""",
+)
+def transposed_references(patient: Patient) -> Iterator[Finding]:
+    if not patient.sources.lines or not patient.references.lines:
+        return
+    index = _index(patient)
+    if _turned(patient, patient.references, index):
+        yield Finding(
+            "transposed-references",
+            "Most references share their words with the sources of other items, not with their own.",
+            where="the references",
+        )
+
+
+def _turned(patient: Patient, texts: Texts, index: _Index) -> bool:
+    """Whether most references stand beside the wrong source."""
+    if texts is not patient.references or not texts.lines:
+        return False
+
+    def build(_: object) -> bool:
+        return len(_misfits(texts, index)) > 0.4 * sum(1 for line in texts.lines if len(index.rare(line)) >= _SHARED)
+
+    return patient.evalset.prepare(("doctor: turned", patient.quick), build)
+
+
+def _index(patient: Patient) -> _Index:
+    return patient.evalset.prepare(("doctor: rare words", patient.quick), lambda _: _Index(patient.sources))
+
+
+class _Index:
+    """Which sources hold each rare word, and how much that word weighs."""
+
+    def __init__(self, sources: Texts) -> None:
+        self.words = {
+            item: frozenset(_WORD.findall(source.lower()))
+            for source, item in zip(sources.lines, sources.owners, strict=True)
+        }
+        self.places: dict[str, list[int]] = defaultdict(list)
+        for item, words in self.words.items():
+            for word in words:
+                self.places[word].append(item)
+        self._n = len(self.words)
+
+    def rare(self, text: str) -> dict[str, float]:
+        """The text's words that stand in few sources, with their weights (inverse document frequency)."""
+        words = set(_WORD.findall(text.lower()))
+        limit = max(2, min(_COMMON, self._n // 10))
+        return {
+            word: math.log((self._n + 1) / len(self.places[word]))
+            for word in words
+            if word in self.places and len(self.places[word]) <= limit
+        }
+
+
+def _misfits(texts: Texts, index: _Index) -> list[_Misfit]:
+    found = []
+    for place, (line, item) in enumerate(zip(texts.lines, texts.owners, strict=True)):
+        rare = index.rare(line)
+        total = sum(rare.values())
+        if len(rare) < _SHARED:
+            continue
+        own = sum(weight for word, weight in rare.items() if word in index.words[item])
+        if own > _OWN * total:
+            continue
+        weights: dict[int, float] = defaultdict(float)
+        shared: Counter[int] = Counter()
+        for word, weight in rare.items():
+            for other in index.places[word]:
+                weights[other] += weight
+                shared[other] += 1
+        best = max(weights, key=lambda other: weights[other])
+        if weights[best] >= _OTHER * total and shared[best] >= _SHARED:
+            found.append(_Misfit(place, item, best))
+    return found

@@ -1,0 +1,104 @@
+"""Where ratings vary: between outputs, and between raters of one output. From these follow the sentences and raters
+that are needed for any difference that matters, without drawing anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plainly.errors import BadInput
+from plainly.questions.plan.resampling import Reference
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variance of what a study averages over, on the ratings' own scale.
+
+    ``between`` is how much outputs differ in their true rating (for a paired test: how much the difference of two
+    systems changes from sentence to sentence, halved); ``within`` is how much raters differ on one output.
+    """
+
+    between: float
+    within: float
+    test: str
+
+
+def components(reference: Reference) -> Components:
+    """Estimate both from the pilot, by the analysis of variance."""
+    within, weight = 0.0, 0
+    for rows in reference.ratings:
+        count = np.sum(~np.isnan(rows), axis=1)
+        several = count > 1
+        if several.any():
+            within += float(np.sum(np.nanvar(rows[several], axis=1, ddof=1) * (count[several] - 1)))
+            weight += int(np.sum(count[several] - 1))
+    inside = within / weight if weight else float("nan")
+    means = [np.nanmean(rows, axis=1) for rows in reference.ratings]
+    each = float(np.mean([np.mean(1 / np.sum(~np.isnan(rows), axis=1)) for rows in reference.ratings]))
+    if reference.test == "paired":
+        stacked = np.stack(means)
+        left, right = np.triu_indices(len(stacked), 1)
+        spread = float(np.mean((stacked[left] - stacked[right]).var(axis=1, ddof=1))) / 2
+    else:
+        spread = float(np.mean([values.var(ddof=1) for values in means]))
+    # What the mean of the pilot's raters still carries of their differences is no difference between outputs.
+    between = max(0.0, spread - inside * each) if not np.isnan(inside) else spread
+    return Components(between, inside, reference.test)
+
+
+def power(found: Components, difference: float, *, sentences: int, raters: int = 1, alpha: float = 0.01) -> float:
+    """The probability that a t-test finds a true difference of two systems, with so many sentences and raters."""
+    from scipy.special import nctdtr, ndtr, stdtrit
+
+    if sentences < 2 or raters < 1:
+        raise BadInput("Power needs at least two sentences and one rater.")
+    inside = 0.0 if np.isnan(found.within) else found.within
+    error = np.sqrt(2 * (found.between + inside / raters) / sentences)
+    if error == 0:
+        return float(difference != 0)
+    df = (sentences - 1) if found.test == "paired" else 2 * (sentences - 1)
+    critical = -float(stdtrit(df, alpha / 2))
+    shift = abs(difference) / error
+    if df > 200:
+        # The noncentral t loses its digits out here, and is normal to the third decimal.
+        return float(ndtr(shift - critical) + ndtr(-shift - critical))
+    return float(1 - nctdtr(df, shift, critical) + nctdtr(df, shift, -critical))
+
+
+def sentences_needed(
+    found: Components,
+    difference: float,
+    *,
+    raters: int = 1,
+    alpha: float = 0.01,
+    target: float = 0.8,
+    most: int = 100_000,
+) -> int | None:
+    """The fewest sentences with which a difference is found with probability ``target``; None if ``most`` do not do."""
+    if difference == 0 or power(found, difference, sentences=most, raters=raters, alpha=alpha) < target:
+        return None
+    low, high = 2, most
+    while low < high:
+        middle = (low + high) // 2
+        if power(found, difference, sentences=middle, raters=raters, alpha=alpha) >= target:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def detectable(
+    found: Components, *, sentences: int, raters: int = 1, alpha: float = 0.01, target: float = 0.8
+) -> float:
+    """The smallest true difference that a study of this size finds with probability ``target``."""
+    low, high = 0.0, 1.0
+    while power(found, high, sentences=sentences, raters=raters, alpha=alpha) < target:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        if power(found, middle, sentences=sentences, raters=raters, alpha=alpha) < target:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -1,0 +1,380 @@
+"""Tanprasert & Kauchak 2021, "Flesch-Kincaid is not a text simplification evaluation metric", computed again.
+
+The Newsela outputs that the paper modifies are licensed: give a directory that holds Complex, Reference, Dress,
+Dress-Ls, EncDecA, Hybrid and PBMT-R, one sentence a line. What the recipe had to find out:
+
+- BLEU is the corpus score, cased, 13a, with the one reference.
+- SARI was computed with **eight references of which seven are empty**, so that seven eighths of every n-gram count as
+  "should have been deleted": keep is divided by about eight and delete is near 1, whatever a system does. That is why
+  the paper's SARI hardly moves. ``ours`` has it so (``reference_count=8``); ``sound`` counts the one real reference.
+- FKGL divides words by sentences as whole numbers, hence the steps. Its counter of syllables is not known, and no
+  counter tried gives the values at 0 %: those cells differ, and ``sound`` is plainly's own FKGL.
+- Tables 9 and 10 print Dress-Ls's values under every other system: all modified columns, and in Table 10 the unmodified
+  one too. ``ours`` is Dress-Ls's value there, ``sound`` the value of the system that the table names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from plainly.errors import BadInput, DataUnavailable, MissingExtra
+from plainly.evalset import EvalSet
+from plainly.inputs.lines import read_lines
+from plainly.metrics.form import Length, Splits
+from plainly.metrics.means import ratio
+from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.questions.audit import catalogue
+from plainly.questions.audit.sweep import Curve, Sweep, sweep
+from plainly.questions.reproduce import stops
+from plainly.questions.reproduce.cells import Cell, Options, published
+from plainly.text import counts
+
+ITEMS = 1077
+SYSTEMS = {"4": "Dress-Ls", "5": "EncDecA", "6": "Hybrid", "7": "Dress", "8": "PBMT-R"}
+BLEU = "bleu"
+SARI = "sari(variant=star,delete=precision,reference_count=8)"
+SARI_SOUND = "sari(variant=star,delete=precision)"
+FKGL_SOUND = "fkgl"
+LEVELS = {10 * step: step for step in range(11)}  # percent → place on a curve
+
+
+@dataclass(frozen=True, repr=False)
+class PaperFkgl(Metric):
+    """FKGL as the paper's tables show it: runs of punctuation are words, and words/sentences is a whole number."""
+
+    name: ClassVar[str] = "paper_fkgl"
+    needs: ClassVar[Needs] = frozenset()
+    better: ClassVar[Better] = "lower"
+    outputs: ClassVar[tuple[str, ...]] = ("paper_fkgl",)
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        return Length(variant="kauchak").measure(evalset, outputs)[:, :3]
+
+    def score(self, totals: Floats) -> Floats:
+        sentences, words, syllables = np.moveaxis(totals, -1, 0)
+        grade = 0.39 * np.floor(ratio(words, sentences)) + 11.8 * ratio(syllables, words) - 15.59
+        return np.asarray(grade[..., None])
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How a column of numbers is computed: with the paper's recipe, and soundly."""
+
+    spec: str
+    sound: str
+    scale: float
+    tolerance: float
+    recipe: str
+
+
+WAYS = {
+    "BLEU": _Way(BLEU, BLEU, 0.01, 0.004, "bleu: corpus, cased, 13a, one reference"),
+    "SARI": _Way(
+        SARI,
+        SARI_SOUND,
+        0.01,
+        0.001,
+        f"{SARI}: eight references of which seven are empty, source not tokenised, output and reference 13a; sound: "
+        "the one reference there is",
+    ),
+    "FKGL": _Way(
+        "paper_fkgl",
+        FKGL_SOUND,
+        1.0,
+        0.05,
+        "FKGL with words/sentences as a whole number; the paper's counter of syllables is not known. sound: fkgl",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The licensed files of a directory."""
+
+    files: dict[str, tuple[str, ...]]
+
+    @cached_property
+    def evalset(self) -> EvalSet:
+        # Not EvalSet.of, which takes a blank line for a missing reference: here every line is one.
+        ids = tuple(str(place + 1) for place in range(len(self.files["Complex"])))
+        references = tuple((line,) for line in self.files["Reference"])
+        return EvalSet(ids, self.files["Complex"], references)
+
+
+def run(options: Options) -> list[Cell]:
+    """The cells of Tables 1 to 10, or of those that were asked for; figures where a directory for them is given."""
+    if options.outputs is None:
+        raise BadInput(
+            "The outputs of this paper are licensed and cannot be fetched. Name a directory with Complex, Reference, "
+            f"{', '.join(SYSTEMS.values())}, one sentence a line: plainly reproduce fkgl-gaming --outputs DIR"
+        )
+    outputs = read(options.outputs)
+    printed = published("fkgl-gaming")
+    found: list[Cell] = []
+    if options.wants("3"):
+        found += _table3(printed["table3"], outputs)
+    if options.tables is None or options.tables - {"3"} or options.figures:
+        swept = _sweep(outputs, options)
+        found += [cell for cell in _swept(printed, swept) if options.wants(cell.table)]
+        if options.figures:
+            draw(swept, printed, options.figures)
+    return sorted(found, key=lambda cell: int(cell.table))
+
+
+def conclusions(cells: Sequence[Cell]) -> list[str]:
+    """What the paper's SARI hides, in the numbers of Table 4 and Table 10."""
+    table = {(cell.row, cell.column): cell for cell in cells if cell.table == "4"}
+    lines = []
+    moves = {
+        kind: [
+            _of(cell, kind) for (row, column), cell in table.items() if row.startswith("SARI ") and column == "100 %"
+        ]
+        for kind in ("published", "ours", "sound")
+    }
+    if moves["ours"]:
+        said = "; ".join(f"{kind} {max(values) - min(values):.4f}" for kind, values in moves.items())
+        lines.append(f"How far apart the six modifications leave Dress-Ls's SARI at 100 %: {said}.")
+    whole = {
+        system: [
+            cell for cell in cells if cell.table == "10" and cell.row.startswith(f"{system} ") and cell.column == "0 %"
+        ]
+        for system in ("Dress-Ls", "EncDecA")
+    }
+    if all(len(found) == 12 for found in whole.values()):
+        sari = {system: sum(cell.published or 0 for cell in found) / 12 for system, found in whole.items()}
+        lines.append(
+            f"The parts that Table 10 prints for the unmodified Dress-Ls make a SARI of {sari['Dress-Ls']:.4f}; those "
+            f"it prints under the other systems make {sari['EncDecA']:.4f}, and Table 1 says .363 for Dress-Ls."
+        )
+    return lines
+
+
+def read(directory: Path) -> Outputs:
+    """The seven files, whatever their endings; all of the same length."""
+    if not directory.is_dir():
+        raise BadInput(f"There is no directory {directory}.")
+    files = {}
+    for name in ("Complex", "Reference", *SYSTEMS.values()):
+        files[name] = tuple(read_lines(_find(directory, name)))
+    lengths = {name: len(lines) for name, lines in files.items()}
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise BadInput(f"The files in {directory} differ in length: {said}. They hold one sentence a line.")
+    return Outputs(files)
+
+
+def _find(directory: Path, name: str) -> Path:
+    found = sorted(
+        (path for path in directory.iterdir() if path.is_file() and path.name.split(".")[0].lower() == name.lower()),
+        key=lambda path: len(path.suffixes),
+    )
+    if not found:
+        raise BadInput(
+            f"{directory} has no file {name} (with any ending). It needs Complex, Reference and the systems."
+        )
+    if len(found) > 1 and len(found[0].suffixes) == len(found[1].suffixes):
+        raise BadInput(f"{directory} has {found[0].name} and {found[1].name}: which is {name}? Leave only one there.")
+    return found[0]
+
+
+def _sweep(outputs: Outputs, options: Options) -> Sweep:
+    wanted = set(SYSTEMS) | {"1", "2", "9", "10"} if options.tables is None else options.tables
+    systems = [
+        system
+        for table, system in SYSTEMS.items()
+        if table in wanted or system == "Dress-Ls" or wanted & {"9", "10"} or ("1" in wanted and table in "456")
+    ]
+    return sweep(
+        outputs.evalset,
+        {system: outputs.files[system] for system in systems},
+        [BLEU, SARI, SARI_SOUND, PaperFkgl(), FKGL_SOUND],
+        [attack for attack in catalogue.ATTACKS.values() if attack.paper],
+        trials=options.trials,
+        seed=options.seed,
+        processes=options.processes,
+        progress=options.working,
+    )
+
+
+def _swept(printed: dict[str, Any], swept: Sweep) -> Iterator[Cell]:
+    yield from _table1(printed["table1"], swept)
+    yield from _parts_table("2", "Dress-Ls", printed["table2"], swept)
+    for table, system in SYSTEMS.items():
+        if system in swept.systems:
+            for metric, rows in printed[f"table{table}"].items():
+                yield from _levels(table, metric, system, rows, [10 * step for step in range(1, 11)], swept)
+    for table, metric in (("9", "BLEU"), ("10", "SARI")):
+        for system, rows in printed[f"table{table}"].items():
+            if system in swept.systems:
+                named = {f"{metric} {row}": values for row, values in rows.items()}
+                yield from _parts_table(table, system, named, swept)
+
+
+def _table1(printed: dict[str, Any], swept: Sweep) -> Iterator[Cell]:
+    for metric, systems in printed.items():
+        for system, rows in systems.items():
+            if system not in swept.systems:
+                continue
+            modified = {row: values for row, values in rows.items() if row != "unharmed"}
+            first = next(iter(modified))
+            yield _cell("1", f"{system} {metric}", "0 %", rows["unharmed"], metric, system, first, 0, swept, decimals=3)
+            yield from _levels("1", metric, system, modified, [10, 50, 100], swept)
+
+
+def _levels(
+    table: str, metric: str, system: str, rows: dict[str, list[float]], percents: Iterable[int], swept: Sweep
+) -> Iterator[Cell]:
+    for attack, values in rows.items():
+        for percent, value in zip(percents, values, strict=True):
+            if not math.isnan(value):  # not legible in the copy at hand
+                row = f"{system} {metric} {attack}" if table == "1" else f"{metric} {attack}"
+                yield _cell(table, row, f"{percent} %", value, metric, system, attack, LEVELS[percent], swept)
+
+
+def _cell(
+    table: str,
+    row: str,
+    column: str,
+    value: float,
+    metric: str,
+    system: str,
+    attack: str,
+    level: int,
+    swept: Sweep,
+    *,
+    decimals: int = 4,
+) -> Cell:
+    way = WAYS[metric]
+
+    def at(spec: str) -> float:
+        return way.scale * float(swept.headline(system, attack, spec)[level])
+
+    sound = at(way.sound) if way.sound != way.spec else None
+    recipe = f"{way.recipe}{_trials(swept, level)}"
+    return Cell(table, row, column, value, at(way.spec), decimals, way.tolerance, recipe, sound)
+
+
+def _parts_table(table: str, system: str, rows: dict[str, list[float]], swept: Sweep) -> Iterator[Cell]:
+    attacks = [attack.name for attack in swept.plan.attacks]
+    for row, values in rows.items():
+        metric, part = row.split(" ", 1)
+        way = WAYS[metric]
+        for place, value in enumerate(values):
+            attack, level = attacks[max(place - 1, 0)], 10 if place else 0
+            repeats = system != "Dress-Ls" and (place > 0 or metric == "SARI")
+            shown = "Dress-Ls" if repeats else system
+            sound = way.sound if metric == "SARI" else way.spec
+            yield Cell(
+                table=table,
+                row=row if table == "2" else f"{system} {part}",
+                column=attack if place else "0 %",
+                published=value,
+                ours=0.01 * _part(swept.curve(shown, attack, way.spec), swept, way.spec, part, level),
+                decimals=4,
+                tolerance=0.004,
+                recipe=f"{way.recipe}{_trials(swept, level)}",
+                sound=0.01 * _part(swept.curve(system, attack, sound), swept, sound, part, level)
+                if repeats or metric == "SARI"
+                else None,
+                note="the paper prints Dress-Ls's value here; sound is this system's own" if repeats else "",
+            )
+
+
+def _part(curve: Curve, swept: Sweep, spec: str, part: str, level: int) -> float:
+    """A part by the paper's name for it: "2-gram" of BLEU, "2-gram Add F1" of SARI."""
+    n, _, operation = part.partition(" ")
+    name = f"{operation.split()[0].lower()}{n[0]}" if operation else f"precision{n[0]}"
+    return float(curve.mean[level, swept.plan.metrics[spec].outputs.index(name)])
+
+
+def _trials(swept: Sweep, level: int) -> str:
+    trials = f"; mean of {swept.plan.trials} trials, seed {swept.plan.seed}" if level else ""
+    return f"{trials}{_other_items(len(swept.plan.evalset))}"
+
+
+def _other_items(items: int) -> str:
+    return "" if items == ITEMS else f"; NOT the paper's data: {items} items where it has {ITEMS}"
+
+
+def _table3(printed: dict[str, Any], outputs: Outputs) -> list[Cell]:
+    evalset = outputs.evalset
+    cells = []
+    for row, values in printed.items():
+        if row == "columns":
+            continue
+        lines = outputs.files["Complex" if row == "Original" else row]
+        sentences, how = count_sentences(lines)
+        words = float(Length(variant="kauchak").measure(evalset, ["\n".join(lines)])[0, 1])
+        totals = Length().measure(evalset, lines).sum(axis=0)
+        stops = Splits().measure(evalset, lines)
+        ours = (
+            words / sentences,
+            totals[2] / words,
+            100 * dict(zip(Splits.outputs, Splits().score(stops.sum(axis=0)), strict=True))["full_stops"],
+        )
+        sound = (totals[1] / totals[0], totals[2] / totals[1], None)
+        recipes = (
+            f"words of the whole file, runs of punctuation between spaces included, by {how}; sound: plainly's own "
+            "words and sentences",
+            "syllables by plainly's rules by the same words; the paper's counter is not known. sound: by plainly's own",
+            "lines with more full stops than the source",
+        )
+        other = _other_items(len(lines))
+        for place, column in enumerate(printed["columns"]):
+            decimals = 2 if (row, place) == ("Original", 0) else 3
+            tolerance = (0.05, 0.1, 0.1)[place]
+            kept = sound[place]
+            cells.append(
+                Cell(
+                    "3",
+                    row,
+                    column,
+                    values[place],
+                    float(ours[place]),
+                    decimals,
+                    tolerance,
+                    f"{recipes[place]}{other}",
+                    None if kept is None else float(kept),
+                )
+            )
+    return cells
+
+
+def count_sentences(lines: Sequence[str]) -> tuple[int, str]:
+    """Sentences of a whole file by Punkt, or, where its model is not installed, as nearly as can be without it."""
+    text = "\n".join(lines)
+    try:
+        return len(counts.punkt()(text)), "Punkt sentences"
+    except (MissingExtra, DataUnavailable):
+        return max(stops.count(text), 1), "sentences counted as Punkt does (its model is not installed)"
+
+
+def draw(swept: Sweep, printed: dict[str, Any], directory: Path) -> list[Path]:
+    """Figures 1 to 3: FKGL, BLEU and SARI of Dress-Ls, with the published values (Table 4) as crosses."""
+    from plainly.questions.audit import plots
+
+    if not directory.is_dir():
+        raise BadInput(f"There is no directory {directory} for the figures. Make it first.")
+    paths = []
+    for number, metric in enumerate(("FKGL", "BLEU", "SARI"), start=1):
+        way = WAYS[metric]
+        crosses = {
+            attack: [(10.0 * (place + 1), value / way.scale) for place, value in enumerate(values)]
+            for attack, values in printed["table4"][metric].items()
+        }
+        title = f"Figure {number}: {metric} of Dress-Ls"
+        chart = plots.figure(swept, "Dress-Ls", way.spec, title=title, axis=metric, marks=crosses)
+        paths += plots.save(chart, directory / f"figure{number}-{metric.lower()}")
+    return paths
+
+
+def _of(cell: Cell, kind: str) -> float:
+    value = getattr(cell, kind)
+    return math.nan if value is None else float(value)

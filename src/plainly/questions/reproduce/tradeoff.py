@@ -1,0 +1,137 @@
+"""Schwarzer and Kauchak 2018, "The Simplicity-Adequacy Tradeoff": their procedures on the ratings that are public.
+
+The paper's own ratings were never released, so no cell can be expected to agree: ``published`` is what they found on
+their 500 outputs, ``ours`` what the same procedure finds on others. That is the point of running it. The inverse
+relation of simplicity and adequacy that names the paper shows on the ACL-2018 systems and is *positive* on
+Simplicity-DA, where broken outputs are rated low on everything; that sentences are worth more than raters holds on
+both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from plainly.questions import plan
+from plainly.questions.meta.tradeoff import tradeoff
+from plainly.questions.reproduce.cells import Cell, Options, cells_of, published
+from plainly.ratings import Judgements
+from plainly.ratings import load as load_ratings
+
+# Identity, Moses, SBMT-SARI and NTS: the seven systems of the BLEU paper that do not split.
+SEVEN = (
+    "Identity",
+    "Moses",
+    "SBMT-SARI",
+    "NTS-h1_default_model",
+    "NTS-h1_w2v_model",
+    "NTS-h4_default_model",
+    "NTS-h4_w2v_model",
+)
+BUDGET = 100
+
+
+def run(options: Options) -> list[Cell]:
+    """The relations between dimensions and the resampling of raters and of a budget, on two public sets."""
+    printed = published("tradeoff")
+    sda = load_ratings("simplicity-da", progress=options.progress)
+    sda = sda.of_systems(sorted(sda.systems))
+    acl = load_ratings("acl2018", progress=options.progress).of_systems(SEVEN)
+    sets: list[tuple[str, Judgements, dict[str, str]]] = [
+        ("Simplicity-DA", sda, {"simplicity": "simplicity", "adequacy": "meaning", "fluency": "fluency"}),
+        ("ACL 2018", acl, {"simplicity": "simplicity", "adequacy": "meaning", "fluency": "grammaticality"}),
+    ]
+    found: list[Cell] = []
+    for name, judgements, dimensions in sets:
+        if options.wants("relations"):
+            found += _relations(printed, name, judgements, dimensions)
+        # Only simplicity was released by rater in Simplicity-DA.
+        rated = judgements[dimensions["simplicity" if name == "Simplicity-DA" else "adequacy"]]
+        reference = plan.pattern(rated)
+        recipe = (
+            f"{name}, {rated.dimension}, {reference.test} t-test at p < .01, 1,000 draws; other data than the paper's"
+        )
+        rng = np.random.default_rng(options.seed)
+        if options.wants("raters"):
+            points = plan.raters(reference, (1, 2), rng=rng)
+            columns = ("1 rater", "2 raters")
+            found += _renamed(
+                cells_of(
+                    "raters",
+                    printed["raters"],
+                    {("adequacy", column): point.tau_as_listed for column, point in zip(columns, points, strict=True)},
+                    decimals=2,
+                    tolerance=0.02,
+                    recipe=recipe,
+                    sound={("adequacy", column): point.tau for column, point in zip(columns, points, strict=True)},
+                ),
+                f"{name}, {rated.dimension}",
+            )
+        if options.wants("budget"):
+            counts = [count for count in (1, 2, 3, 5, 10) if count <= max(3, round(reference.raters))]
+            spent = plan.budget(reference, BUDGET, counts, rng=rng)
+            falls = all(one.tau > other.tau for one, other in pairwise(spent))
+            shown = ", ".join(f"{point.sentences}×{point.raters} {point.tau:.2f}" for point in spent)
+            key = ("adequacy", "agreement falls as raters are added")
+            found += _renamed(
+                cells_of(
+                    "budget",
+                    printed["budget"],
+                    {key: float(falls)},
+                    decimals=0,
+                    tolerance=0,
+                    recipe=f"{recipe}; {BUDGET} ratings a system",
+                    notes={key: shown},
+                ),
+                f"{name}, {rated.dimension}",
+            )
+    return sorted(found, key=lambda cell: ("relations", "raters", "budget").index(cell.table))
+
+
+def conclusions(cells: Sequence[Cell]) -> list[str]:
+    """Which of the paper's conclusions hold on public ratings."""
+    lines = []
+    signs = {cell.row: cell.ours for cell in cells if cell.table == "relations" and cell.column == "sign"}
+    tradeoffs = {row: sign for row, sign in signs.items() if "simplicity–adequacy" in row}
+    if tradeoffs:
+        inverse = [row.partition(":")[0] for row, sign in tradeoffs.items() if sign is not None and sign < 0]
+        lines.append(
+            f"Simplicity and adequacy are inversely related on {len(inverse)} of {len(tradeoffs)} public sets "
+            f"({', '.join(inverse) or 'none'}): whether there is a trade-off depends on the systems that were rated."
+        )
+    budgets = [cell for cell in cells if cell.table == "budget"]
+    if budgets and all(cell.ours == 1 for cell in budgets):
+        lines.append(
+            "With a fixed number of ratings, more sentences beat more raters on every set, as the paper found."
+        )
+    return lines
+
+
+def _relations(printed: dict[str, Any], name: str, judgements: Judgements, dimensions: dict[str, str]) -> list[Cell]:
+    ours, notes = {}, {}
+    for row in ("simplicity–adequacy", "adequacy–fluency"):
+        one, _, other = row.partition("–")
+        found = tradeoff(judgements, dimensions[one], dimensions[other], resamples=0)
+        ours[row, "R²"], ours[row, "sign"] = found.r2, float(np.sign(found.correlation.value))
+        notes[row, "R²"] = (
+            f"r {found.correlation.value:.3f}, slope {found.slope:.2f}, p {found.correlation.p_value:.1g}"
+        )
+    cells = cells_of(
+        "relations",
+        printed["relations"],
+        ours,
+        decimals=2,
+        tolerance=0.02,
+        recipe="squared Pearson correlation of mean ratings over outputs; other data than the paper's",
+        notes=notes,
+    )
+    return _renamed(cells, name, keep=True)
+
+
+def _renamed(cells: Sequence[Cell], row: str, *, keep: bool = False) -> list[Cell]:
+    from dataclasses import replace
+
+    return [replace(cell, row=f"{row}: {cell.row}" if keep else row) for cell in cells]

@@ -1,0 +1,110 @@
+"""Outputs that nobody would ship, and one that people wrote: what a metric gives them says what its numbers mean.
+
+A system should beat a copy of the source, its first words, nothing at all and its words in disorder; a metric under
+which it does not is the wrong metric. A held-out reference shows what people reach. It can only be scored against the
+references that are left, so every system is scored against as few: each reference is left out once, for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plainly.errors import BadInput
+from plainly.evalset import EvalSet
+from plainly.protocol import Metric
+from plainly.scoring.evaluate import Evaluation, Scores, SystemScores, evaluate, with_intervals
+from plainly.stats.resample import Method, Resampler
+
+HELD_OUT = "(held-out reference)"
+
+
+def rows(evalset: EvalSet, *, seed: int = 12345) -> dict[str, tuple[str, ...]]:
+    """The outputs by name: identity, the first 80 % of the words, nothing, the words in disorder."""
+    if not evalset.has_sources:
+        raise BadInput("Sanity rows are made from the sources. Add them: --source FILE")
+    rng = np.random.default_rng(seed)
+    words = [source.split() for source in evalset.sources]
+    return {
+        "(identity)": evalset.sources,
+        "(first 80 % of words)": tuple(" ".join(w[: round(0.8 * len(w))]) for w in words),
+        "(empty)": ("",) * len(evalset),
+        "(shuffled words)": tuple(" ".join(w[at] for at in rng.permutation(len(w))) for w in words),
+    }
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """All systems and the held-out reference, against one reference less than there are; ``items`` have two or more."""
+
+    evaluation: Evaluation
+    references: str
+    folds: int
+
+    @property
+    def items(self) -> int:
+        return self.evaluation.items
+
+
+def leave_one_out(
+    evalset: EvalSet,
+    outputs: Mapping[str, Sequence[str]],
+    metrics: Sequence[str | Metric],
+    *,
+    intervals: bool = True,
+    level: float = 0.95,
+    resamples: int = 1000,
+    method: Method = "percentile",
+    seed: int = 12345,
+) -> LeaveOneOut:
+    """Score each reference against the others, and every system against the same ones; rows are averaged over folds.
+
+    Items with a single reference cannot take part and are left out.
+    """
+    chosen = np.flatnonzero(evalset.reference_counts >= 2)
+    if not len(chosen):
+        raise BadInput("A reference can only be held out where an item has two or more.")
+    kept = evalset[chosen]
+    texts = {system: tuple(lines[int(i)] for i in chosen) for system, lines in outputs.items()}
+    counts = kept.reference_counts
+    folds = [_fold(kept, texts, metrics, left_out) for left_out in range(int(counts.max()))]
+    resampler = Resampler(n=len(kept), resamples=resamples, seed=seed, groups=kept.groups)
+    systems = {}
+    for system in folds[0]:
+        scores = {
+            spec: Scores(
+                found.metric,
+                system,
+                found.ids,
+                np.mean([fold[system][spec].rows for fold in folds], axis=0),
+                f"{found.signature}|left-out:1 of {int(counts.max())}",
+            )
+            for spec, found in folds[0][system].items()
+        }
+        if intervals and len(kept) > 1:
+            scores = with_intervals(scores, resampler, level=level, method=method)
+        systems[system] = SystemScores(system, scores)
+    fewest, most = int(counts.min()) - 1, int(counts.max()) - 1
+    return LeaveOneOut(
+        Evaluation(evalset.name, systems, seed=seed if intervals else None),
+        str(most) if fewest == most else f"{fewest} to {most}",
+        len(folds),
+    )
+
+
+def _fold(
+    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], metrics: Sequence[str | Metric], left_out: int
+) -> Evaluation:
+    """One reference of each item is a system, the others stay. Items with fewer references go round more than once."""
+    at = [left_out % len(references) for references in evalset.references]
+    rest = EvalSet(
+        ids=evalset.ids,
+        sources=evalset.sources,
+        references=tuple(r[:k] + r[k + 1 :] for r, k in zip(evalset.references, at, strict=True)),
+        groups=evalset.groups,
+        name=evalset.name,
+    )
+    held_out = tuple(r[k] for r, k in zip(evalset.references, at, strict=True))
+    return evaluate(rest, {**outputs, HELD_OUT: held_out}, metrics, intervals=False)

@@ -1,0 +1,186 @@
+"""What remains of the rows of a part: sums, by bin and in all, and the rows that could not be measured."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plainly.errors import BadInput
+from plainly.evalset import EvalSet
+from plainly.files import write_whole
+from plainly.inputs.batch import Bad
+from plainly.protocol import Floats
+from plainly.scoring.sums import Binned, BinOrder, ExactSum
+
+SCHEMA = "plainly.stream/1"
+# Rows set aside that are kept by name; all are counted, and all are written where a file for them was named.
+NAMED = 1000
+_FINGERPRINTS = 1 << 64
+_SAME = 1e-9  # two scores closer than this are equal, as in plainly.questions.compare
+
+
+@dataclass
+class Sums:
+    """One metric on one system."""
+
+    exact: ExactSum
+    binned: Binned | None
+
+    def add(self, rows: Floats, order: BinOrder | None) -> None:
+        self.exact += ExactSum.of(rows)
+        if self.binned is not None and order is not None:
+            self.binned.add(rows, order)
+
+
+@dataclass
+class Totals:
+    """Everything known of the items measured so far. Adding those of two parts gives those of both, in any order."""
+
+    items: int = 0
+    read: int = 0
+    set_aside: int = 0
+    bad: list[Bad] = field(default_factory=list)
+    references: tuple[int, int] | None = None  # fewest and most of an item
+    fingerprint: int = 0
+    sums: dict[tuple[str, str], Sums] = field(default_factory=dict)
+    # (metric, system, other system) → on how many items the first scores higher, lower and the same
+    outcomes: dict[tuple[str, str, str], tuple[int, int, int]] = field(default_factory=dict)
+
+    def count(self, evalset: EvalSet) -> None:
+        """Take note of a batch's texts: how many, how many references, and a fingerprint that no order changes."""
+        self.items += len(evalset)
+        if evalset.references and len(evalset):
+            counts = evalset.reference_counts
+            self._widen((int(counts.min()), int(counts.max())))
+        self.fingerprint = (self.fingerprint + _fingerprint(evalset)) % _FINGERPRINTS
+
+    def put_aside(self, bad: Iterable[Bad]) -> None:
+        for each in bad:
+            self.set_aside += len(each)
+            self.bad.append(each)
+
+    def add(self, system: str, spec: str, rows: Floats, order: BinOrder | None) -> None:
+        """Add a batch's rows of one metric on one system."""
+        key = (system, spec)
+        if key not in self.sums:
+            width = rows.shape[1]
+            self.sums[key] = Sums(ExactSum.zero(width), Binned.zero(width) if order is not None else None)
+        self.sums[key].add(rows, order)
+
+    def face(self, spec: str, segments: Mapping[str, Floats]) -> None:
+        """Count, for every two systems, which of them scores higher on each item; undefined items are in no count."""
+        for one, other in combinations(segments, 2):
+            difference = segments[one] - segments[other]
+            same = np.abs(difference) < _SAME
+            found = (int(((difference > 0) & ~same).sum()), int(((difference < 0) & ~same).sum()), int(same.sum()))
+            self._outcome((spec, one, other), found)
+
+    def merge(self, other: Totals) -> None:
+        """Add another part's totals to these."""
+        self.items += other.items
+        self.read += other.read
+        self.set_aside += other.set_aside
+        self.bad = sorted([*self.bad, *other.bad], key=lambda bad: (bad.file, bad.first))[:NAMED]
+        if other.references is not None:
+            self._widen(other.references)
+        self.fingerprint = (self.fingerprint + other.fingerprint) % _FINGERPRINTS
+        for key, found in other.sums.items():
+            mine = self.sums.get(key)
+            if mine is None:
+                self.sums[key] = found
+                continue
+            mine.exact += found.exact
+            if mine.binned is not None and found.binned is not None:
+                mine.binned.rows += found.binned.rows
+        for pair, counts in other.outcomes.items():
+            self._outcome(pair, counts)
+
+    def _outcome(self, pair: tuple[str, str, str], counts: tuple[int, int, int]) -> None:
+        mine = self.outcomes.get(pair, (0, 0, 0))
+        self.outcomes[pair] = mine[0] + counts[0], mine[1] + counts[1], mine[2] + counts[2]
+
+    def _widen(self, counts: tuple[int, int]) -> None:
+        mine = self.references or counts
+        self.references = min(mine[0], counts[0]), max(mine[1], counts[1])
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a run has come, on disk: a run that was killed goes on from here."""
+
+    key: str
+    done: frozenset[int]
+    totals: Totals
+    aside_bytes: int = 0
+
+    def save(self, path: Path) -> None:
+        totals = self.totals
+        arrays: dict[str, Any] = {}
+        sums: list[list[Any]] = []
+        for (system, spec), found in totals.sums.items():
+            if found.binned is not None:
+                arrays[f"bins{len(sums)}"] = found.binned.rows
+            sums.append([system, spec, [str(units) for units in found.exact.units], list(found.exact.rest)])
+        about = {
+            "schema": SCHEMA,
+            "key": self.key,
+            "done": sorted(self.done),
+            "aside_bytes": self.aside_bytes,
+            "items": totals.items,
+            "read": totals.read,
+            "set_aside": totals.set_aside,
+            "bad": [[bad.file, bad.first, bad.last, bad.reason] for bad in totals.bad],
+            "references": totals.references,
+            "fingerprint": totals.fingerprint,
+            "sums": sums,
+            "outcomes": [[*pair, *counts] for pair, counts in totals.outcomes.items()],
+        }
+        arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+        sink = io.BytesIO()
+        np.savez(sink, **arrays)
+        write_whole(path, sink.getvalue())
+
+    @classmethod
+    def load(cls, path: Path, key: str) -> State | None:
+        """The state that was saved under this key; None where there is none, or it is another run's."""
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                about = json.loads(arrays["about"].tobytes())
+                if about.get("schema") != SCHEMA or about["key"] != key:
+                    return None
+                sums = {}
+                for number, (system, spec, units, rest) in enumerate(about["sums"]):
+                    binned = Binned(arrays[f"bins{number}"]) if f"bins{number}" in arrays else None
+                    sums[system, spec] = Sums(ExactSum(tuple(map(int, units)), tuple(rest)), binned)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError) as error:
+            raise BadInput(f"{path} does not hold the state of a run ({error}). Begin again: --restart") from None
+        totals = Totals(
+            items=about["items"],
+            read=about["read"],
+            set_aside=about["set_aside"],
+            bad=[Bad(*each) for each in about["bad"]],
+            references=tuple(about["references"]) if about["references"] else None,
+            fingerprint=about["fingerprint"],
+            sums=sums,
+            outcomes={tuple(each[:3]): tuple(each[3:]) for each in about["outcomes"]},
+        )
+        return cls(key, frozenset(about["done"]), totals, about["aside_bytes"])
+
+
+def _fingerprint(evalset: EvalSet) -> int:
+    references = evalset.references or ((),) * len(evalset)
+    digests = b"".join(
+        hashlib.blake2b("\x1f".join((source, *row)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for source, row in zip(evalset.sources, references, strict=True)
+    )
+    return int(np.frombuffer(digests, dtype="<u8").sum(dtype=np.uint64)) % _FINGERPRINTS

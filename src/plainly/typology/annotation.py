@@ -1,0 +1,165 @@
+"""What was done to a sentence, as data: a pair of texts and groups of their tokens, each with a label.
+
+Tokens are what white space separates, numbered from 0, as in Yawat. A group may lie anywhere, in one text or in both,
+need not be contiguous, and keeps its tokens in the order in which they were marked, because the files do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from plainly.errors import BadInput
+from plainly.typology.typology import NONE, canonical, known, operation
+
+TextSide = Literal["source", "output"]
+SIDES: tuple[TextSide, ...] = ("source", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Some tokens of the source, some of the output, and what happened to them."""
+
+    source: tuple[int, ...]
+    output: tuple[int, ...]
+    label: str
+    confidence: float | None = None
+
+    def tokens(self, side: TextSide) -> tuple[int, ...]:
+        return self.source if side == "source" else self.output
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the tokens follow one another without a gap, on either side."""
+        return all(
+            not tokens or max(tokens) - min(tokens) == len(set(tokens)) - 1 for tokens in (self.source, self.output)
+        )
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A source, an output and the groups between them.
+
+    ``part`` says which of several outputs of the same source this is: a reference's number, a system, an annotator.
+    Texts may be empty where only the groups are known (an ``.aln`` file without its ``.crp``).
+    """
+
+    id: str
+    source: str
+    output: str
+    groups: tuple[Group, ...] = ()
+    part: str = ""
+
+    @cached_property
+    def source_tokens(self) -> tuple[str, ...]:
+        return tuple(self.source.split())
+
+    @cached_property
+    def output_tokens(self) -> tuple[str, ...]:
+        return tuple(self.output.split())
+
+    def tokens(self, side: TextSide) -> tuple[str, ...]:
+        return self.source_tokens if side == "source" else self.output_tokens
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The labels that occur in the pair."""
+        return frozenset(group.label for group in self.groups)
+
+    @property
+    def where(self) -> str:
+        return f"pair {self.id!r}" + (f" of {self.part}" if self.part else "")
+
+    def with_groups(self, groups: Iterable[Group]) -> Pair:
+        return replace(self, groups=tuple(groups))
+
+    def checked(self) -> Pair:
+        """The pair with canonical labels; an error where a group has no token or one that the text has not."""
+        groups = []
+        for group in self.groups:
+            if not group.source and not group.output:
+                raise BadInput(f"{self.where}: a group with label {group.label!r} has no tokens. Remove it.")
+            for side in SIDES:
+                count, used = len(self.tokens(side)), group.tokens(side)
+                if used and count and max(used) >= count:
+                    raise BadInput(
+                        f"{self.where}: a group with label {group.label!r} names {side} token {max(used)}, but the "
+                        f"{side} has {count} tokens, numbered from 0. Are these the texts that were annotated?"
+                    )
+            groups.append(replace(group, label=canonical(group.label)))
+        return self.with_groups(groups)
+
+
+def token_labels(pair: Pair, side: TextSide, *, length: int | None = None) -> list[str]:
+    """One label a token; ``none`` where it stands in no group, the first group's where it stands in two."""
+    size = length if length is not None else len(pair.tokens(side))
+    found = [NONE] * size
+    for group in reversed(pair.groups):
+        for token in group.tokens(side):
+            if token < size:
+                found[token] = group.label
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something in an annotation that its own guide does not allow."""
+
+    where: str
+    what: Literal["wrong side", "token in two groups", "err with others", "unknown label"]
+    label: str
+    detail: str
+
+
+def findings(pairs: Sequence[Pair]) -> list[Finding]:
+    """Labels on the wrong side or unknown, tokens in two groups, and err beside other labels."""
+    found = []
+    for pair in pairs:
+        for group in pair.groups:
+            if not known(group.label):
+                found.append(Finding(pair.where, "unknown label", group.label, "is not in the typology"))
+            if wrong := misplaced(group):
+                found.append(Finding(pair.where, "wrong side", group.label, wrong))
+        for side in SIDES:
+            seen: set[int] = set()
+            for group in pair.groups:
+                for token in group.tokens(side):
+                    if token in seen:
+                        found.append(Finding(pair.where, "token in two groups", group.label, f"{side} token {token}"))
+                    seen.add(token)
+        if "err" in pair.labels and len(pair.groups) > 1:
+            others = ", ".join(sorted(pair.labels - {"err"})) or "a second err"
+            found.append(Finding(pair.where, "err with others", "err", others))
+    return found
+
+
+def misplaced(group: Group) -> str:
+    """What is wrong with the side of a group's label, or nothing."""
+    if not known(group.label):
+        return ""
+    expected = operation(group.label).side
+    if expected == "source" and not group.source:
+        return "stands in the output alone, belongs to the source"
+    if expected == "output" and not group.output:
+        return "stands in the source alone, belongs to the output"
+    return ""
+
+
+def repair(pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], list[Finding]]:
+    """Insertions marked in the source become the matching deletions, and the reverse, as the ASSETann paper does it.
+
+    Only labels with a counterpart (inmod and delmod, …) can be repaired; the others are reported and left alone.
+    """
+    repaired, changed = [], []
+    for pair in pairs:
+        groups = []
+        for group in pair.groups:
+            wrong = misplaced(group)
+            if wrong and (counterpart := operation(group.label).counterpart):
+                changed.append(Finding(pair.where, "wrong side", group.label, f"{wrong}; is now {counterpart}"))
+                group = replace(group, label=counterpart)
+            groups.append(group)
+        repaired.append(pair.with_groups(groups))
+    return tuple(repaired), changed

@@ -1,0 +1,130 @@
+"""brat standoff: a ``.txt`` with the pairs as Yawat's ``.crp`` has them, and an ``.ann`` that points into it.
+
+A group in one text is one text-bound annotation with its label. A group in both texts is two of them and a relation
+``Aligned``. Fragments stand in the order in which tokens were marked, and a confidence is an annotator's note, so that
+nothing is lost on the way there and back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from plainly.errors import BadInput
+from plainly.typology.annotation import Group, Pair
+from plainly.typology.typology import canonical
+from plainly.typology.yawat import parse_corpus, write_corpus
+
+_WORD = re.compile(r"\S+")
+_NOTE = re.compile(r"#\d+\tAnnotatorNotes (T\d+)\tconfidence ([\d.]+)")
+
+
+def write_brat(pairs: Sequence[Pair]) -> tuple[str, str]:
+    """The texts of the ``.txt`` and the ``.ann`` file."""
+    text = write_corpus(pairs)
+    lines: list[str] = []
+    start, entities, relations, notes = 0, 0, 0, 0
+    for pair in pairs:
+        at = {"source": start + len(pair.id) + 1}
+        at["output"] = at["source"] + len(pair.source) + 1
+        start = at["output"] + len(pair.output) + 1
+        spans = {
+            "source": [(m.start() + at["source"], m.end() + at["source"]) for m in _WORD.finditer(pair.source)],
+            "output": [(m.start() + at["output"], m.end() + at["output"]) for m in _WORD.finditer(pair.output)],
+        }
+        for group in pair.groups:
+            names = []
+            for side, tokens in (("source", group.source), ("output", group.output)):
+                if not tokens:
+                    continue
+                entities += 1
+                names.append(f"T{entities}")
+                fragments = _fragments([spans[side][token] for token in tokens], tokens)
+                offsets = ";".join(f"{first} {last}" for first, last in fragments)
+                words = " ".join(text[first:last] for first, last in fragments)
+                lines.append(f"T{entities}\t{group.label} {offsets}\t{words}")
+            if len(names) == 2:
+                relations += 1
+                lines.append(f"R{relations}\tAligned Arg1:{names[0]} Arg2:{names[1]}")
+            if group.confidence is not None:
+                notes += 1
+                lines.append(f"#{notes}\tAnnotatorNotes {names[0]}\tconfidence {group.confidence!r}")
+    return text, "".join(f"{line}\n" for line in lines)
+
+
+def read_brat(text: str, annotations: str, *, name: str = "the .ann file", part: str = "") -> tuple[Pair, ...]:
+    """Pairs from the texts of the two files, written by plainly or edited in brat."""
+    entities: dict[str, tuple[str, list[tuple[int, int]]]] = {}
+    partner: dict[str, str] = {}
+    confidence: dict[str, float] = {}
+    for number, line in enumerate(annotations.split("\n"), 1):
+        if not line.strip():
+            continue
+        fields = line.split("\t")
+        if line[0] == "T" and len(fields) >= 2:
+            label, _, offsets = fields[1].partition(" ")
+            spans = [(int(first), int(last)) for first, last in (each.split() for each in offsets.split(";"))]
+            entities[fields[0]] = (canonical(label), spans)
+        elif line[0] == "R" and len(fields) >= 2:
+            _, first, second = fields[1].split()
+            partner[first.partition(":")[2]] = second.partition(":")[2]
+        elif note := _NOTE.fullmatch(line):
+            confidence[note[1]] = float(note[2])
+        elif line[0] not in "#A":
+            raise BadInput(
+                f"{name}:{number}: cannot read {line!r}. plainly reads text-bound annotations and relations."
+            )
+    groups: dict[str, list[Group]] = {}
+    places = _places(text)
+    seconds = set(partner.values())
+    for key, (label, _) in entities.items():
+        if key in seconds:
+            continue
+        found: dict[str, tuple[int, ...]] = {"source": (), "output": ()}
+        for entity in filter(None, (key, partner.get(key))):
+            identifier, side, tokens = _tokens(entities[entity][1], places, f"{name}: {entity}")
+            found[side] = tokens
+        groups.setdefault(identifier, []).append(Group(found["source"], found["output"], label, confidence.get(key)))
+    return tuple(
+        Pair(identifier, source, output, tuple(groups.get(identifier, ())), part).checked()
+        for identifier, (source, output) in parse_corpus(text, name="the .txt file").items()
+    )
+
+
+def _fragments(spans: list[tuple[int, int]], tokens: Sequence[int]) -> list[tuple[int, int]]:
+    """Spans of tokens that follow one another in the text are joined."""
+    joined = [spans[0]]
+    for position in range(1, len(spans)):
+        if tokens[position] == tokens[position - 1] + 1:
+            joined[-1] = (joined[-1][0], spans[position][1])
+        else:
+            joined.append(spans[position])
+    return joined
+
+
+def _places(text: str) -> list[tuple[int, int, str, str, list[tuple[int, int]]]]:
+    """For each source and output: where it starts and ends in the file, its pair, its side, and its tokens' spans."""
+    places = []
+    start = 0
+    for identifier, texts in parse_corpus(text, name="the .txt file").items():
+        start += len(identifier) + 1
+        for side, line in zip(("source", "output"), texts, strict=True):
+            spans = [(m.start() + start, m.end() + start) for m in _WORD.finditer(line)]
+            places.append((start, start + len(line), identifier, side, spans))
+            start += len(line) + 1
+    return places
+
+
+def _tokens(
+    fragments: list[tuple[int, int]], places: list[tuple[int, int, str, str, list[tuple[int, int]]]], where: str
+) -> tuple[str, str, tuple[int, ...]]:
+    for start, end, identifier, side, spans in places:
+        if start <= fragments[0][0] < end:
+            tokens = [
+                number
+                for first, last in fragments
+                for number, (begin, stop) in enumerate(spans)
+                if begin < last and stop > first
+            ]
+            return identifier, side, tuple(tokens)
+    raise BadInput(f"{where} points at offset {fragments[0][0]}, where the .txt file has no sentence.")

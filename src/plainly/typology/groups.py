@@ -1,0 +1,103 @@
+"""From a label for every word to groups: words that belong together, on one side or on both.
+
+Words that follow one another with the same label make a run. Runs of labels that live on one side are groups. Runs of
+labels that live on both sides look for their partner: the run of the same label that their words are aligned with, else
+the one in the same gap, else the nearest left over. A run that finds none was not replaced: it came or went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from plainly.typology.annotation import Group
+from plainly.typology.typology import NONE, operation
+
+_ALONE = {"source": "deloth", "output": "inoth"}
+
+
+@dataclass
+class _Run:
+    tokens: list[int]
+    label: str
+    confidence: float
+    partner: _Run | None = None
+
+
+def build_groups(
+    labels: tuple[Sequence[str], Sequence[str]],
+    confidences: tuple[Sequence[float], Sequence[float]] | None,
+    links: tuple[Sequence[int], Sequence[int]],
+) -> tuple[Group, ...]:
+    """The groups of a pair, in the order of Yawat: by source token, then by output token."""
+    sides = [_runs(labels[side], confidences[side] if confidences else None, links[side]) for side in (0, 1)]
+    _pair_up(sides[0], sides[1], links[0])
+    groups = [_group(run, run.partner, "source") for run in sides[0]]
+    groups += [_group(run, None, "output") for run in sides[1] if run.partner is None]
+    return tuple(sorted(groups, key=lambda group: (not group.source, group.source[:1], group.output[:1])))
+
+
+def _runs(labels: Sequence[str], confidences: Sequence[float] | None, links: Sequence[int]) -> list[_Run]:
+    found: list[_Run] = []
+    for at, label in enumerate(labels):
+        if label == NONE:
+            continue
+        last = found[-1] if found else None
+        joined = last is not None and last.label == label and last.tokens[-1] == at - 1 and label != "split"
+        if joined and label == "move":
+            # Two phrases that moved to different places are two moves.
+            joined = links[at] >= 0 and links[at - 1] >= 0 and 0 < links[at] - links[at - 1] <= 2
+        if last is not None and joined:
+            last.tokens.append(at)
+            last.confidence += confidences[at] if confidences is not None else 0
+        else:
+            found.append(_Run([at], label, confidences[at] if confidences is not None else 0))
+    for run in found:
+        run.confidence /= len(run.tokens)
+    return found
+
+
+def _pair_up(source: list[_Run], output: list[_Run], links: Sequence[int]) -> None:
+    waiting: dict[str, list[_Run]] = {}
+    for run in output:
+        if operation(run.label).side == "both":
+            waiting.setdefault(run.label, []).append(run)
+    alone = []
+    for run in source:
+        if operation(run.label).side != "both":
+            continue
+        places = {links[at] for at in run.tokens if links[at] >= 0}
+        best = max(waiting.get(run.label, ()), key=lambda other: len(places.intersection(other.tokens)), default=None)
+        if best is not None and places.intersection(best.tokens):
+            _join(run, best, waiting)
+        else:
+            alone.append(run)
+    for run in alone:
+        expected = _expected(run, links)
+        near = min(waiting.get(run.label, ()), key=lambda other: abs(other.tokens[0] - expected), default=None)
+        if near is not None:
+            _join(run, near, waiting)
+
+
+def _join(run: _Run, other: _Run, waiting: dict[str, list[_Run]]) -> None:
+    run.partner, other.partner = other, run
+    waiting[run.label].remove(other)
+
+
+def _expected(run: _Run, links: Sequence[int]) -> int:
+    """Where the run would stand in the output, from the word before it that has a counterpart."""
+    for at in range(run.tokens[0] - 1, -1, -1):
+        if links[at] >= 0:
+            return links[at] + 1
+    return 0
+
+
+def _group(run: _Run, partner: _Run | None, side: str) -> Group:
+    tokens, others = tuple(run.tokens), tuple(partner.tokens) if partner else ()
+    label, confidence = run.label, run.confidence
+    if partner is not None:
+        confidence = (confidence + partner.confidence) / 2
+    elif operation(label).side == "both":
+        label = _ALONE[side]
+    rounded = round(confidence, 3) if confidence else None
+    return Group(tokens, others, label, rounded) if side == "source" else Group(others, tokens, label, rounded)

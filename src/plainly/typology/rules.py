@@ -1,0 +1,182 @@
+"""Labels from rules alone: what the aligner found and what kind of words they are. No trained weights, no licence.
+
+Each rule says what an annotator would see first: a stop inside the output splits, words that stand elsewhere moved,
+words of one root changed their form, words in the same gap on both sides replaced one another, the rest came or went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from plainly.typology.typology import NONE
+from plainly.typology.words import FUNCTION, KIND
+
+_LIGHT = FUNCTION | {KIND[name] for name in ("stop", "comma", "bracket", "quote", "punctuation", "possessive")}
+_CONTENT = frozenset({KIND["content"], KIND["name"], KIND["number"], KIND["adverb"]})
+_CLAUSE = frozenset({KIND["relative"], KIND["auxiliary"]})
+_BE = frozenset(["is", "are", "was", "were", "be", "been", "being"])
+_ADVERBIAL = frozenset({KIND["preposition"], KIND["adverb"]})
+
+
+@dataclass(frozen=True)
+class Side:
+    """One text of a pair as the rules see it: words, their kinds, the place of each one's counterpart and its pass."""
+
+    words: Sequence[str]
+    kinds: Sequence[int]
+    links: Sequence[int]
+    passes: Sequence[int]
+
+
+def label_pair(source: Side, output: Side) -> tuple[list[str], list[str]]:
+    """A label for every token of the source and of the output."""
+    labels: tuple[list[str], list[str]] = ([NONE] * len(source.words), [NONE] * len(output.words))
+    _forms_and_moves(source, output, labels)
+    gaps = _gaps(source, output)
+    for source_run, output_run in gaps:
+        _gap(source, output, source_run, output_run, labels)
+    _splits(output, labels[1])
+    return labels
+
+
+def _forms_and_moves(source: Side, output: Side, labels: tuple[list[str], list[str]]) -> None:
+    for at, place in enumerate(source.links):
+        if place < 0:
+            continue
+        one, other = source.words[at].lower(), output.words[place].lower()
+        if one != other:
+            found = _form(source, at, one, output, place, other)
+        elif source.passes[at] > 1:
+            found = "move"
+        else:
+            continue
+        labels[0][at] = labels[1][place] = found
+
+
+def _form(source: Side, at: int, one: str, output: Side, place: int, other: str) -> str:
+    """What kind of change of form lies between two words of one root."""
+    if other in (one + "s", one + "es") or (one.endswith("y") and other == one[:-1] + "ies"):
+        return "verbf" if _verbal(source, at) else "s2p"
+    if one in (other + "s", other + "es") or (other.endswith("y") and one == other[:-1] + "ies"):
+        return "verbf" if _verbal(source, at) else "p2s"
+    passive = [at_ > 0 and side.words[at_ - 1].lower() in _BE for side, at_ in ((source, at), (output, place))]
+    verbal = [word.endswith(("ed", "ing")) for word in (one, other)]
+    if passive[0] and not passive[1] and one.endswith(("ed", "en", "n", "t")) and source.passes[at] > 1:
+        return "p2a"
+    if any(verbal):
+        return "verbf"
+    if (
+        one[:3] != other[:3]
+        or one.endswith(("ly", "ion", "ment", "ness", "ity"))
+        or other.endswith(("ly", "ion", "ment"))
+    ):
+        return "POSchange"
+    return "synonym" if abs(len(one) - len(other)) > 3 else "verbf" if _verbal(source, at) else "POSchange"
+
+
+def _verbal(side: Side, at: int) -> bool:
+    """A word after a pronoun, a name, an auxiliary or "to" is more likely a verb than a noun."""
+    if at == 0:
+        return False
+    before = side.kinds[at - 1]
+    return before in (KIND["pronoun"], KIND["auxiliary"], KIND["relative"]) or side.words[at - 1].lower() == "to"
+
+
+def _gaps(source: Side, output: Side) -> list[tuple[list[int], list[int]]]:
+    """Unaligned words of both sides that stand between the same two words that were kept in place."""
+    anchors = [(at, place) for at, place in enumerate(source.links) if source.passes[at] == 1]
+    found = []
+    before = (-1, -1)
+    for anchor in [*anchors, (len(source.words), len(output.words))]:
+        left = [at for at in range(before[0] + 1, anchor[0]) if source.links[at] < 0]
+        right = [at for at in range(before[1] + 1, anchor[1]) if output.links[at] < 0]
+        if left or right:
+            found.append((left, right))
+        before = anchor
+    return found
+
+
+def _gap(source: Side, output: Side, left: list[int], right: list[int], labels: tuple[list[str], list[str]]) -> None:
+    content = [[at for at in run if side.kinds[at] in _CONTENT] for side, run in ((source, left), (output, right))]
+    stop = next((at for at in right if output.kinds[at] == KIND["stop"]), None)
+    if content[0] and content[1] and len(left) <= 8 and len(right) <= 8 and stop is None:
+        for side, run, target in ((source, left, labels[0]), (output, right, labels[1])):
+            _replace(side, run, target, cst="delcst" if target is labels[0] else "incst")
+        return
+    pronouns = [at for at in right if output.kinds[at] == KIND["pronoun"]]
+    if content[0] and pronouns and len(right) <= 2 and not content[1]:
+        for at in left:
+            labels[0][at] = "pron"
+        for at in right:
+            labels[1][at] = "pron" if at in pronouns else "incst"
+        return
+    _one_sided(source, left, labels[0], ("delcst", "delmod", "delprop", "deloth"))
+    _one_sided(output, right, labels[1], ("incst", "inmod", "inprop", "inoth"))
+
+
+def _replace(side: Side, run: list[int], target: list[str], *, cst: str) -> None:
+    """A replacement reaches from its first content word to its last; what hangs on at its ends is consistency."""
+    content = [at for at in run if side.kinds[at] in _CONTENT]
+    for at in run:
+        target[at] = "synonym" if content[0] <= at <= content[-1] or side.kinds[at] == KIND["auxiliary"] else cst
+
+
+def _one_sided(side: Side, run: list[int], target: list[str], names: tuple[str, str, str, str]) -> None:
+    consistency, modifier, clause, other = names
+    for part in _contiguous(run):
+        core = [at for at in part if side.kinds[at] in _CONTENT]
+        if not core:
+            for at in part:
+                target[at] = consistency
+            continue
+        inner = part[:]
+        while inner and side.kinds[inner[0]] in (KIND["comma"], KIND["bracket"], KIND["stop"]):
+            target[inner.pop(0)] = consistency
+        while inner and side.kinds[inner[-1]] in (KIND["comma"], KIND["bracket"], KIND["stop"], KIND["determiner"]):
+            target[inner.pop()] = consistency
+        kinds = [side.kinds[at] for at in inner]
+        if len(inner) >= 4 and (_CLAUSE & set(kinds)):
+            found = clause
+        elif kinds and (kinds[0] in _ADVERBIAL or (len(inner) <= 2 and _modifies(side, inner))):
+            found = modifier
+        else:
+            found = other
+        for at in inner:
+            target[at] = found
+
+
+def _modifies(side: Side, inner: list[int]) -> bool:
+    """One or two words right before a content word that stayed, or an adverb in -ly."""
+    after = inner[-1] + 1
+    if any(side.words[at].lower().endswith("ly") for at in inner):
+        return True
+    return (
+        after < len(side.words)
+        and side.kinds[after] in (KIND["content"], KIND["name"])
+        and all(side.kinds[at] == KIND["content"] for at in inner)
+    )
+
+
+def _splits(output: Side, target: list[str]) -> None:
+    """A stop inside the output that is not the source's own splits it."""
+    last = len(output.words) - 1
+    for at, kind in enumerate(output.kinds):
+        if kind == KIND["stop"] and at < last and output.links[at] < 0:
+            target[at] = "split"
+            following = at + 1
+            while (
+                following <= last and output.links[following] < 0 and target[following] in ("inoth", "inprop", "inmod")
+            ):
+                target[following] = "incst"
+                following += 1
+
+
+def _contiguous(run: list[int]) -> list[list[int]]:
+    parts: list[list[int]] = []
+    for at in run:
+        if parts and parts[-1][-1] == at - 1:
+            parts[-1].append(at)
+        else:
+            parts.append([at])
+    return parts

@@ -1,0 +1,142 @@
+"""Evaluate on chosen references and items: only those that split, none that err. What is removed is gone, not blank.
+
+The published subsets of ASSETann left removed references as blank lines, which SARI then counted as references; that
+moved its scores by up to five points (``plainly reproduce assetann``). Here references are ragged, as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.errors import BadInput
+from plainly.evalset import EvalSet
+from plainly.typology.annotation import Pair
+from plainly.typology.profile import squeeze
+from plainly.typology.typology import resolve
+
+Labels = frozenset[str]
+Names = str | Iterable[str]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The chosen part of an evaluation set. ``kept`` are positions in the whole set; outputs are cut to them."""
+
+    evalset: EvalSet
+    kept: npt.NDArray[np.intp]
+    items_before: int
+    references_before: int
+    items_without_references: int
+    unlabelled: int
+
+    @property
+    def references(self) -> int:
+        return int(self.evalset.reference_counts.sum())
+
+    def outputs(self, outputs: Sequence[str]) -> tuple[str, ...]:
+        """A system's outputs for the items that were kept."""
+        return tuple(outputs[at] for at in self.kept)
+
+    def __str__(self) -> str:
+        text = f"{len(self.kept)} of {self.items_before} items and "
+        text += f"{self.references} of {self.references_before} references"
+        if self.items_without_references:
+            text += f"; {self.items_without_references} items have no reference left and were removed"
+        return text
+
+
+def reference_labels(evalset: EvalSet, annotated: Sequence[Pair]) -> tuple[tuple[Labels | None, ...], ...]:
+    """The labels of every reference, found by its words; None for a reference that nobody annotated.
+
+    The same sentence tokenised or cased in another way is found all the same. A simplification that occurs twice for
+    one source and was annotated differently gets the annotations in turn.
+    """
+    known: dict[tuple[str, str], list[Labels]] = {}
+    for pair in annotated:
+        known.setdefault((squeeze(pair.source), squeeze(pair.output)), []).append(pair.labels)
+    turn = dict.fromkeys(known, 0)
+    found = []
+    for source, references in zip(evalset.sources, evalset.references, strict=True):
+        row: list[Labels | None] = []
+        for reference in references:
+            key = (squeeze(source), squeeze(reference))
+            if key not in known:
+                row.append(None)
+                continue
+            row.append(known[key][turn[key] % len(known[key])])
+            turn[key] += 1
+        found.append(tuple(row))
+    return tuple(found)
+
+
+def select(
+    evalset: EvalSet,
+    labels: Sequence[Sequence[Labels | None]],
+    *,
+    references_with: Names | None = None,
+    references_without: Names | None = None,
+    items_with: Names | None = None,
+    items_without: Names | None = None,
+    share: float | None = None,
+) -> Selection:
+    """The items and references that satisfy all conditions given.
+
+    A reference is kept when it has at least one of ``references_with`` and none of ``references_without``. An item is
+    kept when at least one of its references (or the given ``share`` of them) has one of ``items_with``, and when fewer
+    have one of ``items_without``; items are judged by all their references, those removed included. References that
+    nobody annotated are removed by any condition, because nothing is known about them.
+    """
+    if len(labels) != len(evalset):
+        raise BadInput(f"Labels were given for {len(labels)} items, but the evaluation set has {len(evalset)}.")
+    if share is not None and not 0 < share <= 1:
+        raise BadInput(f"The share of references is above 0 and at most 1, not {share}.")
+    wanted, unwanted = _resolved(references_with), _resolved(references_without)
+    item_wanted, item_unwanted = _resolved(items_with), _resolved(items_without)
+    conditions = any(each is not None for each in (wanted, unwanted, item_wanted, item_unwanted))
+    kept, kept_references, bare, unlabelled = [], [], 0, 0
+    for at, (row, references) in enumerate(zip(labels, evalset.references, strict=True)):
+        if len(row) != len(references):
+            raise BadInput(f"Item {evalset.ids[at]!r} has {len(references)} references and labels for {len(row)}.")
+        unlabelled += sum(each is None for each in row)
+        if item_wanted is not None and not _enough(row, item_wanted, share):
+            continue
+        if item_unwanted is not None and _enough(row, item_unwanted, share):
+            continue
+        chosen = [
+            reference
+            for reference, found in zip(references, row, strict=True)
+            if not conditions or (found is not None and _fits(found, wanted, unwanted))
+        ]
+        if references and not chosen:
+            bare += 1
+            continue
+        kept.append(at)
+        kept_references.append(tuple(chosen))
+    positions = np.array(kept, dtype=np.intp)
+    part = evalset[positions]
+    return Selection(
+        evalset=replace(part, references=tuple(kept_references)),
+        kept=positions,
+        items_before=len(evalset),
+        references_before=int(evalset.reference_counts.sum()),
+        items_without_references=bare,
+        unlabelled=unlabelled,
+    )
+
+
+def _resolved(names: Names | None) -> Labels | None:
+    return None if names is None else resolve(names)
+
+
+def _fits(found: Labels, wanted: Labels | None, unwanted: Labels | None) -> bool:
+    return (wanted is None or bool(found & wanted)) and (unwanted is None or not found & unwanted)
+
+
+def _enough(row: Sequence[Labels | None], wanted: Labels, share: float | None) -> bool:
+    annotated = [found for found in row if found is not None]
+    having = sum(bool(found & wanted) for found in annotated)
+    return having >= 1 if share is None else bool(annotated) and having >= share * len(annotated)

@@ -1,0 +1,109 @@
+"""Yawat's two files: ``.crp`` holds three lines a pair (id, source, output), ``.aln`` one line of groups a pair.
+
+A line of ``.aln`` is ``ID source,tokens:output,tokens:label …``. What is read is written back byte for byte, as long as
+the file was canonical: one line feed after each line, one space between groups, and no blank lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from plainly.errors import BadInput
+from plainly.typology.annotation import Group, Pair
+from plainly.typology.typology import canonical
+
+_GROUP = re.compile(r"((?:\d+(?:,\d+)*)?):((?:\d+(?:,\d+)*)?):(\S+)")
+
+
+def parse_alignment(text: str, *, name: str = "the .aln file") -> list[tuple[str, tuple[Group, ...]]]:
+    """Ids and groups, line by line; blank lines are passed over."""
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        identifier, *written = line.split()
+        found.append((identifier, tuple(_group(each, f"{name}:{number}") for each in written)))
+    return found
+
+
+def parse_corpus(text: str, *, name: str = "the .crp file") -> dict[str, tuple[str, str]]:
+    """Source and output by id."""
+    lines = text.split("\n")
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if len(lines) % 3:
+        raise BadInput(f"{name} has {len(lines)} lines; it needs three for each pair: id, source, output.")
+    found: dict[str, tuple[str, str]] = {}
+    for start in range(0, len(lines), 3):
+        identifier = lines[start].strip()
+        if identifier in found:
+            raise BadInput(f"{name}:{start + 1}: the id {identifier!r} occurs twice. Give every pair its own id.")
+        found[identifier] = (lines[start + 1], lines[start + 2])
+    return found
+
+
+def read_pairs(
+    alignment: str,
+    corpus: str | None = None,
+    *,
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    part: str = "",
+    name: str = "the .aln file",
+) -> tuple[Pair, ...]:
+    """Pairs from the text of an ``.aln`` file and of its ``.crp``, or of sources and outputs in the same order."""
+    aligned = parse_alignment(alignment, name=name)
+    if corpus is not None:
+        texts = parse_corpus(corpus)
+        missing = next((identifier for identifier, _ in aligned if identifier not in texts), None)
+        if missing is not None:
+            raise BadInput(
+                f"{name} annotates pair {missing!r}, which its .crp file does not hold. Are they of one set?"
+            )
+        found = [Pair(identifier, *texts[identifier], groups, part) for identifier, groups in aligned]
+    elif sources is not None and outputs is not None:
+        if not len(aligned) == len(sources) == len(outputs):
+            raise BadInput(
+                f"{name} annotates {len(aligned)} pairs, but there are {len(sources)} sources and {len(outputs)} "
+                "outputs. Give one source and one output for each annotated pair, in the same order."
+            )
+        found = [
+            Pair(identifier, source, output, groups, part)
+            for (identifier, groups), source, output in zip_longest(aligned, sources, outputs)
+        ]
+    else:
+        found = [Pair(identifier, "", "", groups, part) for identifier, groups in aligned]
+    return tuple(pair.checked() for pair in found)
+
+
+def write_alignment(pairs: Sequence[Pair]) -> str:
+    """The text of an ``.aln`` file."""
+    return "".join(" ".join((pair.id, *map(_written, pair.groups))) + "\n" for pair in pairs)
+
+
+def write_corpus(pairs: Sequence[Pair]) -> str:
+    """The text of a ``.crp`` file."""
+    for pair in pairs:
+        if "\n" in pair.source or "\n" in pair.output:
+            raise BadInput(
+                f"{pair.where} has a line feed in a text, which a .crp file cannot hold. Write JSONL instead."
+            )
+    return "".join(f"{pair.id}\n{pair.source}\n{pair.output}\n" for pair in pairs)
+
+
+def _group(text: str, where: str) -> Group:
+    parsed = _GROUP.fullmatch(text)
+    if parsed is None:
+        raise BadInput(f"{where}: cannot read the group {text!r}. A group is source,tokens:output,tokens:label.")
+    source, output, label = parsed.groups()
+    return Group(_tokens(source), _tokens(output), canonical(label))
+
+
+def _tokens(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(","))) if text else ()
+
+
+def _written(group: Group) -> str:
+    return f"{','.join(map(str, group.source))}:{','.join(map(str, group.output))}:{group.label}"
