@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plainly.errors import BadInput
-from plainly.inputs import Table, read_evalset, read_outputs, read_table
+from plainly.inputs import Sheet, read_evalset, read_outputs, read_table
 from plainly.inputs.delimited import parse_csv, parse_tsv
 from plainly.inputs.tables import _json, _jsonl, _parquet
 
@@ -169,7 +169,7 @@ def test_faults_are_named_with_their_line(tmp_path: Path, name: str, text: str |
 
 def evalset_of(cells: dict[str, list[Any]], **options: Any) -> Any:
     rows = len(next(iter(cells.values())))
-    return read_evalset(table=Table(cells, "t.parquet", range(1, rows + 1)), **options)
+    return read_evalset(table=Sheet(cells, "t.parquet", range(1, rows + 1)), **options)
 
 
 @pytest.mark.parametrize("name", ["source", "Source", "complex", "orig", "original", "src", "input"])

@@ -15,7 +15,7 @@ from plainly.questions.audit import Audit, grids
 from plainly.questions.audit.catalogue import ATTACKS, chosen
 from plainly.questions.audit.sweep import LEVELS, sweep
 from plainly.render import tables
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 from plainly.scoring.evaluate import evaluate
 
 HELP = """Find out whether metrics can be fooled: attack a share of the outputs and watch every metric.
@@ -129,7 +129,7 @@ def _print(found: Audit, given: inputs.Inputs, wanted: tuple[str, ...], args: ar
     output.note(f"{len(plan.evalset)} items, {plan.trials} trials of each attack, seed {plan.seed}.")
 
 
-def _grids(name: str, found: Audit, given: inputs.Inputs, *, intervals: bool) -> list[Grid]:
+def _grids(name: str, found: Audit, given: inputs.Inputs, *, intervals: bool) -> list[Table]:
     swept, verdicts = found.sweep, list(found.verdicts.values())
     if name == "gameability":
         return [grids.gameability(swept, verdicts)]
@@ -144,7 +144,7 @@ def _grids(name: str, found: Audit, given: inputs.Inputs, *, intervals: bool) ->
     return [_form(given)]
 
 
-def _form(given: inputs.Inputs) -> Grid:
+def _form(given: inputs.Inputs) -> Table:
     """What the paper's Table 3 shows, as plainly counts it: source, first references and systems."""
     evalset, texts = given.evalset, dict(given.outputs)
     specs = ["length", "splits"] if evalset.has_sources else ["length"]
@@ -171,7 +171,7 @@ def _form(given: inputs.Inputs) -> Grid:
         "syllables per word",
         *(("% split (full stops)",) if len(specs) > 1 else ()),
     )
-    return Grid(header, rows, caption="The form of what was written")
+    return Table(header, rows, caption="The form of what was written")
 
 
 def _write(found: Audit, given: inputs.Inputs, directory: Path) -> None:
@@ -220,7 +220,7 @@ def _list(form: str | None) -> None:
         return
     rows = tuple((each.name, each.expected, each.what) for each in ATTACKS.values())
     header = ("attack", "should be", "what stands in for an output")
-    output.print_grid(Grid(header, rows, text_columns=frozenset({0, 1, 2})), form=form)
+    output.print_grid(Table(header, rows, text_columns=frozenset({0, 1, 2})), form=form)
 
 
 def _wanted(names: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from plainly.questions import doctor
 from plainly.questions.claims import claims, p_text
 from plainly.questions.compare import TESTS, Comparisons, compare, corrected_together
 from plainly.render import tables
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 from plainly.scoring import subsets
 from plainly.scoring.evaluate import Evaluation, SystemScores, evaluate
 
@@ -280,7 +280,7 @@ def _few(found: Comparisons) -> bool:
     return found.baseline is not None or len(found.evaluation) <= 4 or len(found.evaluation) > _MATRIX
 
 
-def comparison_grid(found: Comparisons, *, caption: str = "") -> Grid:
+def comparison_grid(found: Comparisons, *, caption: str = "") -> Table:
     """A row for each comparison, with the p-values of the tests that were run."""
     by_pair: dict[tuple[str, str, str], list[Any]] = {}
     for each in found.comparisons:
@@ -314,12 +314,12 @@ def comparison_grid(found: Comparisons, *, caption: str = "") -> Grid:
                 verdict,
             )
         )
-    return Grid(
+    return Table(
         (*header, "p Holm", "effect", "detectable", ""), tuple(rows), caption, text_columns=frozenset({0, 1, 2})
     )
 
 
-def matrix_grid(found: Comparisons, spec: str) -> Grid:
+def matrix_grid(found: Comparisons, spec: str) -> Table:
     """Who beats whom: > where the row beats the column, < where it is beaten, · where they cannot be told apart."""
     ranked = found.ranking(spec)
     signs = {True: ">", False: "<", None: "·"}
@@ -337,7 +337,7 @@ def matrix_grid(found: Comparisons, spec: str) -> Grid:
     clusters = found.clusters(spec)
     if len(clusters) > 1:
         notes.append("Clusters: " + " > ".join("{" + " ".join(cluster) + "}" for cluster in clusters))
-    return Grid(("", spec, *(f"{place}." for place in range(1, len(ranked) + 1))), rows, notes=tuple(notes))
+    return Table(("", spec, *(f"{place}." for place in range(1, len(ranked) + 1))), rows, notes=tuple(notes))
 
 
 def _footnotes(found: Comparisons, evalset: EvalSet, args: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from plainly import data
 from plainly.cli.output import note, print_grid, print_json
 from plainly.errors import BadInput
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 
 HELP = "list, describe and fetch public test sets, system outputs and ratings"
 
@@ -59,7 +59,7 @@ def _list(cards: Sequence[data.Card], *, as_json: bool) -> None:
         for card in cards
     )
     header = ("name", "kind", "items", "size", "licence", "here", "title")
-    print_grid(Grid(header, tuple(rows), text_columns=frozenset({0, 1, 4, 5, 6})))
+    print_grid(Table(header, tuple(rows), text_columns=frozenset({0, 1, 4, 5, 6})))
 
 
 def _info(card: data.Card, *, as_json: bool) -> None:
@@ -133,7 +133,7 @@ def _get(cards: Sequence[data.Card], *, as_json: bool) -> None:
     rows = (
         (card.name, str(len(paths)), _bytes(card.size), card.licence, _common_directory(paths)) for card, paths in found
     )
-    print_grid(Grid(("name", "files", "size", "licence", "where"), tuple(rows), text_columns=frozenset({0, 3, 4})))
+    print_grid(Table(("name", "files", "size", "licence", "where"), tuple(rows), text_columns=frozenset({0, 3, 4})))
     note("Every file is what its card says.")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from plainly.cli import advice, output
 from plainly.cli.inputs import Inputs
 from plainly.render import tables
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 from plainly.scoring.evaluate import Evaluation
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Extras:
                 f"({self.held_out.items} items)"
             )
             grid = self.held_out.evaluation.table()
-            output.print_grid(Grid(grid.header, grid.rows, caption), form=form)
+            output.print_grid(Table(grid.header, grid.rows, caption), form=form)
         advice.print_warnings(self.warnings)
 
     def print_csv(self, found: Evaluation) -> None:
@@ -121,7 +121,7 @@ def gather(
     return Extras(warnings, args.by, divided, held_out)
 
 
-def subset_grid(by: str, divided: Sequence[tuple[Subset, Evaluation]]) -> Grid:
+def subset_grid(by: str, divided: Sequence[tuple[Subset, Evaluation]]) -> Table:
     """Systems within subsets, with how many items each has."""
     rows: list[tuple[str, ...]] = []
     header: tuple[str, ...] = ()
@@ -131,4 +131,4 @@ def subset_grid(by: str, divided: Sequence[tuple[Subset, Evaluation]]) -> Grid:
         for row, of_system in zip(table.rows, found.values(), strict=True):
             n = len(next(iter(of_system.values())).ids)
             rows.append((subset.label, str(n), *row))
-    return Grid(header, tuple(rows), text_columns=frozenset({0, 2}))
+    return Table(header, tuple(rows), text_columns=frozenset({0, 2}))

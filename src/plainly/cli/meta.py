@@ -13,7 +13,7 @@ from plainly.cli import meta_views as views
 from plainly.cli import output, rated
 from plainly.errors import BadInput
 from plainly.ratings.types import Judgements
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 
 if TYPE_CHECKING:
     from plainly.questions.meta import Filter, MetricScores
@@ -70,7 +70,7 @@ class Answer:
     """What is printed: tables for people, and the same as plain data."""
 
     payload: dict[str, Any]
-    grids: list[Grid] = field(default_factory=list)
+    grids: list[Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from plainly.questions.meta import Agreement, MetaEvaluation, Relation, Row
 from plainly.ratings.types import Judgements
-from plainly.render.tables import Grid, delimited
+from plainly.render.tables import Table, delimited
 from plainly.stats.correlate import NAMES
 from plainly.stats.estimate import Estimate
 
@@ -76,7 +76,7 @@ def correlations(found: MetaEvaluation) -> dict[str, Any]:
     }
 
 
-def correlation_grids(found: MetaEvaluation) -> list[Grid]:
+def correlation_grids(found: MetaEvaluation) -> list[Table]:
     """A table for each dimension, level, slice and set of references; then tests; then metrics against each other."""
     groups: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in found.rows:
@@ -91,7 +91,7 @@ def correlation_grids(found: MetaEvaluation) -> list[Grid]:
         against = f", references {references}" if references else ""
         chosen = f", {slice_}" if slice_ != "all" else ""
         grids.append(
-            Grid(
+            Table(
                 ("metric", *(STATISTICS[name] for name in statistics)),
                 tuple((metric, *(_cell(cells.get((metric, name))) for name in statistics)) for metric in metrics),
                 caption=f"{dimension} by {level}: {what}{chosen}{against}",
@@ -104,7 +104,7 @@ def correlation_grids(found: MetaEvaluation) -> list[Grid]:
     return grids
 
 
-def _comparison_grid(found: MetaEvaluation) -> Grid:
+def _comparison_grid(found: MetaEvaluation) -> Table:
     rows = tuple(
         (
             each.first,
@@ -118,7 +118,7 @@ def _comparison_grid(found: MetaEvaluation) -> Grid:
         )
         for each in found.comparisons
     )
-    return Grid(
+    return Table(
         ("metric A", "metric B", "level", "dimension", "r of A", "r of B", "p", "test"),
         rows,
         caption="Does A correlate better than B? Signs are turned where lower is better.",
@@ -126,10 +126,10 @@ def _comparison_grid(found: MetaEvaluation) -> Grid:
     )
 
 
-def _metric_grid(found: MetaEvaluation) -> Grid:
+def _metric_grid(found: MetaEvaluation) -> Table:
     names = list(dict.fromkeys(name for pair in found.metric_metric for name in pair))
     values = {**found.metric_metric, **{(b, a): value for (a, b), value in found.metric_metric.items()}}
-    return Grid(
+    return Table(
         ("Pearson", *names),
         tuple((one, *("" if one == other else _number(values[one, other]) for other in names)) for one in names),
         caption="Metrics against each other, by output",
@@ -166,13 +166,13 @@ def agreement_data(found: Agreement) -> dict[str, Any]:
     }
 
 
-def agreement_grids(found: Sequence[Agreement]) -> list[Grid]:
+def agreement_grids(found: Sequence[Agreement]) -> list[Table]:
     names = list(dict.fromkeys(name for each in found for name in each.coefficients))
     kappas = "one rater against the others' mean, quadratic kappa"
     rows = [(name, *(_estimated(each.coefficients.get(name)) for each in found)) for name in names]
     rows.append((kappas, *(_kappa(each) for each in found)))
     grids = [
-        Grid(
+        Table(
             ("agreement", *(each.dimension for each in found)),
             tuple(rows),
             caption="; ".join(
@@ -185,7 +185,7 @@ def agreement_grids(found: Sequence[Agreement]) -> list[Grid]:
         apart = [rater for rater in each.by_rater if rater.outlying and rater.n >= 10]
         if apart:
             grids.append(
-                Grid(
+                Table(
                     ("rater", "ratings", "r with others", "bias", "alpha without", "why"),
                     tuple(
                         (
@@ -232,8 +232,8 @@ def relation_data(found: Relation) -> dict[str, Any]:
     }
 
 
-def relation_grid(found: Sequence[Relation]) -> Grid:
-    return Grid(
+def relation_grid(found: Sequence[Relation]) -> Table:
+    return Table(
         ("dimensions", "r", "R²", "slope", "p", "r within systems", "outputs"),
         tuple(
             (
@@ -251,12 +251,12 @@ def relation_grid(found: Sequence[Relation]) -> Grid:
     )
 
 
-def pareto_grid(names: Sequence[str], frontier: Sequence[tuple[str, tuple[float, ...], tuple[str, ...]]]) -> Grid:
+def pareto_grid(names: Sequence[str], frontier: Sequence[tuple[str, tuple[float, ...], tuple[str, ...]]]) -> Table:
     rows = tuple(
         (system, *map(_number, means), "on the frontier" if not beaten else f"beaten by {', '.join(beaten[:3])}")
         for system, means, beaten in frontier
     )
-    return Grid(
+    return Table(
         ("system", *names, "Pareto"),
         rows,
         caption="Systems on all dimensions",

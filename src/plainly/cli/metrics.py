@@ -13,7 +13,7 @@ from typing import Any
 from plainly import registry
 from plainly.cli import inputs, output
 from plainly.errors import BadInput
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 
 HELP = """List the metrics, describe one, or show on your own files why its variants differ.
 
@@ -77,7 +77,7 @@ def _list(args: argparse.Namespace) -> None:
         for each in described
     )
     header = ("metric", "better", "compares with", "what it is")
-    output.print_grid(Grid(header, rows, text_columns=frozenset(range(4))))
+    output.print_grid(Table(header, rows, text_columns=frozenset(range(4))))
     output.note("plainly metrics NAME describes one; parameters go in parentheses: -m 'sari(variant=hf)'")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from plainly.cli import output
 from plainly.render import tables
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 from plainly.typology import formats, measure
 from plainly.typology.agreement import AgainstGold
 from plainly.typology.annotation import Pair
@@ -158,7 +158,7 @@ def _print(
     if args.format == "csv":
         print(tables.delimited(header, rows))
         return
-    output.print_grid(Grid(tuple(header), tuple(map(tuple, rows)), text_columns=text), form=args.format)
+    output.print_grid(Table(tuple(header), tuple(map(tuple, rows)), text_columns=text), form=args.format)
 
 
 def _number(value: float) -> str:

@@ -12,7 +12,7 @@ from plainly import registry
 from plainly.cli import inputs, output, streaming
 from plainly.errors import BadInput
 from plainly.render import tables
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 from plainly.typology import agreement as agreeing
 from plainly.typology import formats, relations
 from plainly.typology import profile as profiles
@@ -326,7 +326,7 @@ def _against_gold(args: argparse.Namespace, sets: Mapping[str, Sequence[Pair]]) 
             ]
             for score in each.labels
         ]
-        grid = Grid(
+        grid = Table(
             ("label", "gold", "marked", "precision", "recall", "F1"),
             tuple(map(tuple, rows)),
             caption=f"{each.annotator}, {each.side}: kappa {each.kappa:.3f}, micro F1 {each.micro_f1:.3f}, "
@@ -365,7 +365,7 @@ def _print(
     if args.format == "csv":
         print(tables.delimited(header, rows))
         return
-    output.print_grid(Grid(tuple(header), tuple(map(tuple, rows)), text_columns=text), form=args.format)
+    output.print_grid(Table(tuple(header), tuple(map(tuple, rows)), text_columns=text), form=args.format)
 
 
 def _number(value: float, decimals: int) -> str:

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from plainly.render import tables
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 
 FORMATS = ("json", "csv", "latex", "markdown")
 
@@ -22,7 +22,7 @@ def add_formats(parser: argparse.ArgumentParser) -> None:
         formats.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=f"print {name.upper()}")
 
 
-def print_grid(grid: Grid, *, form: str | None = None) -> None:
+def print_grid(grid: Table, *, form: str | None = None) -> None:
     """A table on stdout: with rules and colours in a terminal, aligned by spaces in a pipe."""
     if form in ("latex", "markdown"):
         print(tables.RENDERERS[form](grid))
@@ -55,7 +55,7 @@ def note(message: str) -> None:
     print(message, file=sys.stderr)
 
 
-def _print_rich(grid: Grid) -> None:
+def _print_rich(grid: Table) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table

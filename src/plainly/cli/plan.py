@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from plainly.cli import output, rated
 from plainly.errors import BadInput
-from plainly.render.tables import Grid, delimited
+from plainly.render.tables import Table, delimited
 
 if TYPE_CHECKING:
     from plainly.questions.plan import Plan, Point
@@ -127,13 +127,13 @@ def _point(point: Point) -> dict[str, Any]:
     return {**dataclasses.asdict(point), "ratings": point.ratings}
 
 
-def _grid(name: str, points: Sequence[Point]) -> Grid:
+def _grid(name: str, points: Sequence[Point]) -> Table:
     titles = {
         "sentences": "More or fewer sentences, all raters",
         "raters": "All sentences, more or fewer raters",
         "budget": "The same number of ratings, spent in different ways",
     }
-    return Grid(
+    return Table(
         ("sentences", "raters", "ratings", "tau", "power", "wrong", "tells nothing apart"),
         tuple(
             (
@@ -152,12 +152,12 @@ def _grid(name: str, points: Sequence[Point]) -> Grid:
     )
 
 
-def _power_grid(found: Plan) -> Grid:
+def _power_grid(found: Plan) -> Table:
     rows = tuple(
         (str(raters), str(needed) if needed else "too many", str(needed * raters) if needed else "too many")
         for raters, needed in found.needed.items()
     )
-    return Grid(
+    return Table(
         ("raters a sentence", "sentences needed", "ratings a system"),
         rows,
         caption=f"To find a true difference of {found.difference:g} with 80 % power",

@@ -10,7 +10,7 @@ from plainly.cli import output
 from plainly.errors import BadInput
 from plainly.questions.reproduce import RECIPES, recipe
 from plainly.questions.reproduce.cells import Options, grid, tally
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 
 HELP = """Compute the tables of a paper again and show them beside the published ones.
 
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         (table, str(sum(found.values())), *(str(found[verdict]) for verdict in ("exact", "close", "differs")))
         for table, found in counts.items()
     )
-    output.print_grid(Grid(("table", "cells", "exact", "close", "differs"), rows), form=args.format)
+    output.print_grid(Table(("table", "cells", "exact", "close", "differs"), rows), form=args.format)
     for line in conclusions:
         print(f"- {line}")
     return 0
@@ -93,4 +93,4 @@ def _list(args: argparse.Namespace) -> None:
         output.print_json({"schema": "plainly.reproduce/1", "recipes": recipes})
         return
     rows = tuple((name, title) for name, (_, title) in RECIPES.items())
-    output.print_grid(Grid(("name", "paper"), rows, text_columns=frozenset({0, 1})), form=args.format)
+    output.print_grid(Table(("name", "paper"), rows, text_columns=frozenset({0, 1})), form=args.format)

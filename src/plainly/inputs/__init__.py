@@ -4,6 +4,6 @@ from plainly.inputs.checks import check_references
 from plainly.inputs.evalsets import read_evalset
 from plainly.inputs.lines import read_lines
 from plainly.inputs.outputs import read_outputs
-from plainly.inputs.tables import Table, read_table
+from plainly.inputs.tables import Sheet, read_table
 
-__all__ = ["Table", "check_references", "read_evalset", "read_lines", "read_outputs", "read_table"]
+__all__ = ["Sheet", "check_references", "read_evalset", "read_lines", "read_outputs", "read_table"]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.inputs.columns import Roles, names, references_by_item, texts
-from plainly.inputs.tables import Table
+from plainly.inputs.tables import Sheet
 from plainly.protocol import Needs
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class Batch:
     bad: list[Bad] = field(default_factory=list)
 
 
-def from_table(table: Table, roles: Roles, needs: Needs) -> Batch:
+def from_table(table: Sheet, roles: Roles, needs: Needs) -> Batch:
     """A batch of the rows that are sound; each of the others becomes a Bad."""
     try:
         return _sound(table, roles, needs)
@@ -113,7 +113,7 @@ def from_lines(
 NO_REFERENCES = "the item has no references, and a metric that was asked for needs one."
 
 
-def _sound(table: Table, roles: Roles, needs: Needs) -> Batch:
+def _sound(table: Sheet, roles: Roles, needs: Needs) -> Batch:
     n = len(table)
     sources = _texts(table, roles.source) if roles.source is not None else ("",) * n
     outputs = {system: _texts(table, column) for system, column in roles.outputs.items()}
@@ -132,17 +132,17 @@ def _sound(table: Table, roles: Roles, needs: Needs) -> Batch:
 # Looking at each value of a large corpus one by one costs a tenth of measuring it; a set of types is found at once.
 
 
-def _texts(table: Table, name: str) -> tuple[str, ...]:
+def _texts(table: Sheet, name: str) -> tuple[str, ...]:
     values = table.column(name)
     return tuple(values) if _all_text(values) else texts(table, name)  # type: ignore[arg-type]
 
 
-def _names(table: Table, name: str) -> tuple[str, ...]:
+def _names(table: Sheet, name: str) -> tuple[str, ...]:
     values = table.column(name)
     return tuple(values) if _all_text(values) else names(table, name)  # type: ignore[arg-type]
 
 
-def _references(table: Table, roles: Roles) -> tuple[tuple[str, ...], ...]:
+def _references(table: Sheet, roles: Roles) -> tuple[tuple[str, ...], ...]:
     """``references_by_item``, with a short way for the usual cases: one column, of texts or of lists of texts."""
     if len(roles.references) == 1:
         values: list[Any] = table.column(roles.references[0])
@@ -159,6 +159,6 @@ def _all_text(values: Iterable[object]) -> bool:
     return set(map(type, values)) <= {str}
 
 
-def _chosen(table: Table, rows: Sequence[int]) -> Table:
+def _chosen(table: Sheet, rows: Sequence[int]) -> Sheet:
     columns = {name: [values[row] for row in rows] for name, values in table.columns.items()}
-    return Table(columns, table.path, [table.places[row] for row in rows], table.unit)
+    return Sheet(columns, table.path, [table.places[row] for row in rows], table.unit)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from plainly.errors import BadInput, did_you_mean
 from plainly.inputs.files import natural_key
-from plainly.inputs.tables import Table
+from plainly.inputs.tables import Sheet
 
 Columns = Mapping[str, str | Sequence[str]]
 _SOURCE = ("source", "complex", "orig", "original", "src", "input")
@@ -35,7 +35,7 @@ class Roles:
     rest: tuple[str, ...]
 
 
-def find_roles(table: Table, columns: Columns | None = None) -> Roles:
+def find_roles(table: Sheet, columns: Columns | None = None) -> Roles:
     """What each column is; ``columns`` (role → column name or names, patterns allowed) goes before what names say."""
     chosen = _chosen(table, columns or {})
     source = _one(table, "source", _SOURCE, chosen)
@@ -49,7 +49,7 @@ def find_roles(table: Table, columns: Columns | None = None) -> Roles:
     return Roles(source, tuple(references), outputs, id_, group, rest)
 
 
-def texts(table: Table, name: str) -> tuple[str, ...]:
+def texts(table: Sheet, name: str) -> tuple[str, ...]:
     """A column that must hold text in every row."""
     values = table.column(name)
     for row, value in enumerate(values):
@@ -59,7 +59,7 @@ def texts(table: Table, name: str) -> tuple[str, ...]:
     return tuple(values)  # type: ignore[arg-type]
 
 
-def names(table: Table, name: str) -> tuple[str, ...]:
+def names(table: Sheet, name: str) -> tuple[str, ...]:
     """A column that names things, ids or documents: numbers will do."""
     values = table.column(name)
     for row, value in enumerate(values):
@@ -73,7 +73,7 @@ def strings(values: Sequence[object]) -> tuple[str, ...]:
     return tuple(value if isinstance(value, str) else _string(value) for value in values)
 
 
-def references_by_item(table: Table, columns: Sequence[str]) -> list[tuple[str, ...]]:
+def references_by_item(table: Sheet, columns: Sequence[str]) -> list[tuple[str, ...]]:
     """Each row's references, from one column of lists or several columns; blank and missing ones are left out."""
     held = [(name, table.column(name), _folded(name) in _REFERENCE_LISTS) for name in columns]
     return [
@@ -87,7 +87,7 @@ def references_by_item(table: Table, columns: Sequence[str]) -> list[tuple[str, 
     ]
 
 
-def outputs_by_system(table: Table, outputs: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+def outputs_by_system(table: Sheet, outputs: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Each system's outputs, from a column each or from one column of objects (system → output)."""
     found: dict[str, tuple[str, ...]] = {}
     for system, column in outputs.items():
@@ -110,7 +110,7 @@ def _string(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (dict, list, bool)) else str(value)
 
 
-def _chosen(table: Table, columns: Columns) -> dict[str, list[str]]:
+def _chosen(table: Sheet, columns: Columns) -> dict[str, list[str]]:
     chosen: dict[str, list[str]] = {}
     for given, wanted in columns.items():
         role = _ALSO.get(given, given)
@@ -130,7 +130,7 @@ def _chosen(table: Table, columns: Columns) -> dict[str, list[str]]:
     return chosen
 
 
-def _one(table: Table, role: str, known: Sequence[str], chosen: Mapping[str, list[str]]) -> str | None:
+def _one(table: Sheet, role: str, known: Sequence[str], chosen: Mapping[str, list[str]]) -> str | None:
     if role in chosen:
         return chosen[role][0]
     taken = {name for names in chosen.values() for name in names}
@@ -145,7 +145,7 @@ def _one(table: Table, role: str, known: Sequence[str], chosen: Mapping[str, lis
     return next(iter(exact or candidates), None)
 
 
-def _references(table: Table, taken: set[str]) -> list[str]:
+def _references(table: Sheet, taken: set[str]) -> list[str]:
     families: dict[str, list[str]] = {}
     for name in table.columns:
         if name in taken:
@@ -164,7 +164,7 @@ def _references(table: Table, taken: set[str]) -> list[str]:
     return sorted(next(iter(families.values()), []), key=lambda name: natural_key(_folded(name)))
 
 
-def _outputs(table: Table, chosen: Sequence[str] | None, taken: set[str]) -> dict[str, str]:
+def _outputs(table: Sheet, chosen: Sequence[str] | None, taken: set[str]) -> dict[str, str]:
     if chosen is not None:
         return {_system(name) or (name if len(chosen) > 1 else ""): name for name in chosen}
     found: dict[str, str] = {}
@@ -189,7 +189,7 @@ def _system(column: str) -> str | None:
     return None if matched is None else name[matched.start(1) :] if matched[1] else ""
 
 
-def _references_in(value: object, listed: bool, table: Table, row: int, column: str) -> Sequence[str]:
+def _references_in(value: object, listed: bool, table: Sheet, row: int, column: str) -> Sequence[str]:
     if isinstance(value, str):
         if not listed or not value.lstrip().startswith("["):
             return (value,)
@@ -211,7 +211,7 @@ def _references_in(value: object, listed: bool, table: Table, row: int, column: 
     )
 
 
-def _from_objects(table: Table, column: str) -> dict[str, tuple[str, ...]]:
+def _from_objects(table: Sheet, column: str) -> dict[str, tuple[str, ...]]:
     rows: list[dict[str, object]] = []
     for row, value in enumerate(table.column(column)):
         if isinstance(value, str):

@@ -16,7 +16,7 @@ from plainly.inputs.columns import Columns, Roles, find_roles
 from plainly.inputs.files import STDIN, expand, label, natural_key, stem
 from plainly.inputs.lineindex import LineIndex, Span, head, index_lines, seekable
 from plainly.inputs.parts import JsonlPart, LinesPart, ParquetPart, Part, open_parquet
-from plainly.inputs.tables import Table, table_format
+from plainly.inputs.tables import Sheet, table_format
 
 # Batches of lines in a part: a second or two of work, so that little is lost when it is interrupted.
 _BATCHES = 4
@@ -251,7 +251,7 @@ def _jsonl_parts(index: LineIndex, roles: Roles) -> list[Part]:
 
 
 def _roles(names: Sequence[str], path: str, columns: Columns | None, system: str) -> Roles:
-    table = Table({name: [] for name in names}, path, [])
+    table = Sheet({name: [] for name in names}, path, [])
     roles = find_roles(table, columns)
     if not roles.outputs:
         raise BadInput(

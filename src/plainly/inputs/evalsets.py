@@ -12,7 +12,7 @@ from plainly.inputs.checks import check_length, looks_transposed
 from plainly.inputs.columns import Columns, Roles, find_roles, names, references_by_item, strings, texts
 from plainly.inputs.files import PathLike, check_once, expand, label
 from plainly.inputs.lines import read_lines
-from plainly.inputs.tables import Format, Table, read_table, table_format
+from plainly.inputs.tables import Format, Sheet, read_table, table_format
 
 _TURN = (
     "Each file is one reference and has a line for every item. Turn them, with FILES in the order of the items: "
@@ -49,7 +49,7 @@ def read_evalset(
     references: PathLike | Iterable[PathLike] = (),
     groups: PathLike | None = None,
     ids: PathLike | None = None,
-    table: PathLike | Table | None = None,
+    table: PathLike | Sheet | None = None,
     format: Format | None = None,
     columns: Columns | None = None,
     name: str | None = None,
@@ -64,8 +64,8 @@ def read_evalset(
     if table is None and source is not None and table_format(source):
         source, table = None, source
     paths = _distinct(expand(references))
-    check_once([source, *paths, groups, ids, None if isinstance(table, Table) else table])
-    sheet = None if table is None else table if isinstance(table, Table) else read_table(table, format=format)
+    check_once([source, *paths, groups, ids, None if isinstance(table, Sheet) else table])
+    sheet = None if table is None else table if isinstance(table, Sheet) else read_table(table, format=format)
     roles = None if sheet is None else _roles(sheet, columns)
     parts = [_references(path, columns) for path in paths]
     sources: Sequence[str] | None = None
@@ -95,7 +95,7 @@ def read_evalset(
     )
 
 
-def _roles(sheet: Table, columns: Columns | None) -> Roles:
+def _roles(sheet: Sheet, columns: Columns | None) -> Roles:
     roles = find_roles(sheet, columns)
     if not (roles.source or roles.references or roles.outputs):
         raise BadInput(
@@ -151,13 +151,13 @@ def _by_item(parts: Sequence[_Part], first: _Part, *, compare: bool) -> list[tup
     return rows
 
 
-def _groups(path: PathLike | None, first: _Part, sheet: Table | None, roles: Roles | None) -> Sequence[str] | None:
+def _groups(path: PathLike | None, first: _Part, sheet: Sheet | None, roles: Roles | None) -> Sequence[str] | None:
     if path is not None:
         return _lines(path, first)
     return names(sheet, roles.group) if sheet is not None and roles is not None and roles.group is not None else None
 
 
-def _ids(path: PathLike | None, first: _Part, sheet: Table | None, roles: Roles | None) -> Sequence[str] | None:
+def _ids(path: PathLike | None, first: _Part, sheet: Sheet | None, roles: Roles | None) -> Sequence[str] | None:
     if path is not None:
         return _unique(_lines(path, first), lambda row: f"{label(path)}:{row + 1}")
     if sheet is None or roles is None or roles.id is None:

@@ -14,9 +14,9 @@ from plainly.inputs.checks import check_length
 from plainly.inputs.columns import Columns, find_roles, names, outputs_by_system
 from plainly.inputs.files import STDIN, PathLike, check_once, expand, label, stem
 from plainly.inputs.lines import read_lines
-from plainly.inputs.tables import Format, Table, read_table, table_format
+from plainly.inputs.tables import Format, Sheet, read_table, table_format
 
-Spec = PathLike | Table
+Spec = PathLike | Sheet
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,16 @@ def read_outputs(
     ``n`` is how many items there must be; ``against`` and ``sources`` let an error say with what a file was compared;
     without ``n`` all must be as long as the first. With ``ids``, a table that has an id column is put in their order.
     """
-    named: list[tuple[str, str | Table]] = []
-    for spec in [specs] if isinstance(specs, (str, os.PathLike, Table)) else specs:
-        named += [("", spec)] if isinstance(spec, Table) else _parse(spec)
+    named: list[tuple[str, str | Sheet]] = []
+    for spec in [specs] if isinstance(specs, (str, os.PathLike, Sheet)) else specs:
+        named += [("", spec)] if isinstance(spec, Sheet) else _parse(spec)
     if not named:
         raise BadInput("There are no outputs. Give at least one file that a system wrote.")
-    check_once(place for _, place in named if not isinstance(place, Table))
+    check_once(place for _, place in named if not isinstance(place, Sheet))
     systems: list[_System] = []
     for name, place in named:
-        kind = format or (None if isinstance(place, Table) else table_format(place))
-        if isinstance(place, Table):
+        kind = format or (None if isinstance(place, Sheet) else table_format(place))
+        if isinstance(place, Sheet):
             systems += _from_table(name, place, ids, columns)
         elif kind is None or kind == "lines":
             systems.append(_from_lines(name, place))
@@ -69,7 +69,7 @@ def read_outputs(
     return dict(zip(_names(systems), (system.lines for system in systems), strict=True))
 
 
-def _parse(spec: PathLike) -> list[tuple[str, str | Table]]:
+def _parse(spec: PathLike) -> list[tuple[str, str | Sheet]]:
     text = os.fspath(spec)
     name, equals, path = text.partition("=")
     if not equals or os.path.exists(text) or any(separator in name for separator in {"/", os.sep}):
@@ -89,7 +89,7 @@ def _from_lines(name: str, path: str) -> _System:
     return _System(stem(path), _longer(path), label(path), lines)
 
 
-def _from_table(name: str, table: Table, ids: Sequence[str] | None, columns: Columns | None) -> list[_System]:
+def _from_table(name: str, table: Sheet, ids: Sequence[str] | None, columns: Columns | None) -> list[_System]:
     roles = find_roles(table, _for_outputs(table, columns))
     if not roles.outputs:
         raise BadInput(
@@ -109,7 +109,7 @@ def _from_table(name: str, table: Table, ids: Sequence[str] | None, columns: Col
     return systems
 
 
-def _for_outputs(table: Table, columns: Columns | None) -> Columns:
+def _for_outputs(table: Sheet, columns: Columns | None) -> Columns:
     """Of the user's choice of columns, what can matter here: roles whose columns this table lacks were for another."""
     kept = {role: name for role, name in (columns or {}).items() if role.startswith("output")}
     return kept | {
@@ -119,7 +119,7 @@ def _for_outputs(table: Table, columns: Columns | None) -> Columns:
     }
 
 
-def _order(table: Table, found: Sequence[str], ids: Sequence[str]) -> list[int] | None:
+def _order(table: Sheet, found: Sequence[str], ids: Sequence[str]) -> list[int] | None:
     """Rows in the order of the evaluation set's ids; None where those are only 1, 2, 3 … and say nothing."""
     if list(found) == list(ids) or all(name == str(at) for at, name in enumerate(ids, 1)):
         return None

@@ -11,7 +11,7 @@ from plainly.errors import BadInput
 from plainly.inputs.batch import BATCH_ITEMS, Bad, Batch, Lines, from_lines, from_table
 from plainly.inputs.columns import Roles
 from plainly.inputs.lineindex import Span
-from plainly.inputs.tables import Table
+from plainly.inputs.tables import Sheet
 from plainly.protocol import Needs
 
 
@@ -68,7 +68,7 @@ class JsonlPart:
                     records.append(record)
                     places.append(number)
             columns = {name: [record.get(name) for record in records] for name in _columns(self.roles)}
-            batch = from_table(Table(columns, span.name, places, "line"), self.roles, needs)
+            batch = from_table(Sheet(columns, span.name, places, "line"), self.roles, needs)
             bad = sorted([*bad, *batch.bad], key=lambda each: each.first)
             yield Batch(batch.evalset, batch.outputs, batch.keys, batch.rows, len(lines), bad)
             first += len(lines)
@@ -103,12 +103,12 @@ class ParquetPart:
         except (pyarrow.ArrowException, OSError, BadInput) as error:
             reason = str(error).splitlines()[0]
             nothing = from_table(
-                Table({name: [] for name in _columns(self.roles)}, self.path, []), self.roles, frozenset()
+                Sheet({name: [] for name in _columns(self.roles)}, self.path, []), self.roles, frozenset()
             )
             lost = Bad(self.path, self.first + done, self.first + self.count - 1, f"the rows cannot be read: {reason}")
             yield Batch(nothing.evalset, nothing.outputs, (), (), len(lost), [lost])
 
-    def _tables(self) -> Iterator[Table]:
+    def _tables(self) -> Iterator[Sheet]:
         first, skip, left = self.first, self.skip, self.count
         with open_parquet(self.path) as file:
             batches = file.iter_batches(
@@ -121,7 +121,7 @@ class ParquetPart:
                 batch = batch.slice(skip, min(left, batch.num_rows - skip))
                 skip = 0
                 columns = {name: _values(batch.column(name)) for name in batch.schema.names}
-                yield Table(columns, self.path, range(first, first + batch.num_rows), "row")
+                yield Sheet(columns, self.path, range(first, first + batch.num_rows), "row")
                 first, left = first + batch.num_rows, left - batch.num_rows
                 if not left:
                     return

@@ -26,7 +26,7 @@ _SUFFIXES: dict[str, Format] = {
 
 
 @dataclass(frozen=True)
-class Table:
+class Sheet:
     """Columns by name, each with a value per row; ``None`` where a row has none."""
 
     columns: dict[str, list[object]]
@@ -58,7 +58,7 @@ def table_format(path: PathLike) -> Format | None:
     return None if path == STDIN else _SUFFIXES.get(suffixes(path)[0])
 
 
-def read_table(path: PathLike, *, format: Format | None = None) -> Table:
+def read_table(path: PathLike, *, format: Format | None = None) -> Sheet:
     """A table from a file; the format is the suffix's unless given; ``-`` is standard input."""
     if format is not None and format not in get_args(Format):
         known = ", ".join(get_args(Format))
@@ -82,14 +82,14 @@ def read_table(path: PathLike, *, format: Format | None = None) -> Table:
     return table
 
 
-def _parse(text: str, path: str, kind: Format) -> Table:
+def _parse(text: str, path: str, kind: Format) -> Sheet:
     if kind in ("csv", "tsv"):
         rows = parse_csv(text, path) if kind == "csv" else parse_tsv(text, path)
-        return Table(cast("dict[str, list[object]]", rows.columns), path, rows.lines, "line")
+        return Sheet(cast("dict[str, list[object]]", rows.columns), path, rows.lines, "line")
     return _jsonl(text, path) if kind == "jsonl" else _json(text, path)
 
 
-def _jsonl(text: str, path: str) -> Table:
+def _jsonl(text: str, path: str) -> Sheet:
     records: list[dict[str, object]] = []
     places: list[int] = []
     for number, line in enumerate(split_lines(text), 1):
@@ -111,10 +111,10 @@ def _jsonl(text: str, path: str) -> Table:
         _check_unicode(line, record, f"{path}:{number}")
         records.append(record)
         places.append(number)
-    return Table(_columns(records), path, places, "line")
+    return Sheet(_columns(records), path, places, "line")
 
 
-def _json(text: str, path: str) -> Table:
+def _json(text: str, path: str) -> Sheet:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
@@ -131,7 +131,7 @@ def _json(text: str, path: str) -> Table:
                     f"{path}, item {at}: this is {_json_kind(record)}, not an object. "
                     'Write each row as an object: [{"source": "…", "output": "…"}, …]'
                 )
-        return Table(_columns(value), path, range(1, len(value) + 1), "item")
+        return Sheet(_columns(value), path, range(1, len(value) + 1), "item")
     if isinstance(value, dict) and value and all(isinstance(column, list) for column in value.values()):
         (first, length), *others = ((name, len(column)) for name, column in value.items())
         for name, other in others:
@@ -139,14 +139,14 @@ def _json(text: str, path: str) -> Table:
                 raise BadInput(
                     f"{path}: column {name!r} has {other} values but {first!r} has {length}. Give one for every row."
                 )
-        return Table(value, path, range(1, length + 1), "item")
+        return Sheet(value, path, range(1, length + 1), "item")
     raise BadInput(
         f"{path} holds {_json_kind(value)} that is no table. Write a list of objects, one for each row "
         "(pandas: to_json(path, orient='records')), or an object with a list for each column."
     )
 
 
-def _parquet(data: bytes, path: str) -> Table:
+def _parquet(data: bytes, path: str) -> Sheet:
     import pyarrow
     import pyarrow.parquet
 
@@ -158,7 +158,7 @@ def _parquet(data: bytes, path: str) -> Table:
     if len(set(table.column_names)) < len(table.column_names):
         raise BadInput(f"{path} has two columns of one name among: {', '.join(table.column_names)}. Rename one.")
     columns: dict[str, list[object]] = {name: table.column(name).to_pylist() for name in table.column_names}
-    return Table(columns, path, range(1, table.num_rows + 1), "row")
+    return Sheet(columns, path, range(1, table.num_rows + 1), "row")
 
 
 def _columns(records: Sequence[dict[str, object]]) -> dict[str, list[object]]:

@@ -12,7 +12,7 @@ from plainly.pages.material import Material
 from plainly.pages.summary import scope
 from plainly.pages.words import label, listed, visible
 from plainly.render import tables
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 
 # Marks that pass through a renderer's escaping; no text that was made visible holds them.
 _BEST, _TIED, _END = "\ue000", "\ue001", "\ue002"
@@ -37,7 +37,7 @@ def table(material: Material, form: str) -> str:
     return rendered
 
 
-def _grid(material: Material, form: str) -> Grid:
+def _grid(material: Material, form: str) -> Table:
     arrows = {"higher": "↑", "lower": "↓", "neither": ""}
     if form == "latex":
         arrows = {"higher": "(higher)", "lower": "(lower)", "neither": ""}
@@ -49,7 +49,7 @@ def _grid(material: Material, form: str) -> Grid:
         )
         for system in material.systems
     )
-    return Grid(header, rows)
+    return Table(header, rows)
 
 
 def _cell(material: Material, system: str, spec: str, form: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from plainly.evalset import EvalSet
 from plainly.metrics.sari import VARIANTS
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 from plainly.scoring.evaluate import Evaluation, evaluate
 
 # The default first, then what changes one thing of it at a time, then the other families.
@@ -38,13 +38,13 @@ class Explained:
     found: Evaluation
     systems: tuple[str, ...]
 
-    def table(self) -> Grid:
+    def table(self) -> Table:
         rows = []
         for spec in SPECS:
             cells = [self.found[system][spec].corpus for system in (*self.systems, _COPY)]
             rows.append((spec, *(f"{values['sari']:.2f}" for values in cells), _why(spec)))
         header = ("variant", *self.systems, _COPY, "what is different")
-        return Grid(header, tuple(rows), text_columns=frozenset({0, len(header) - 1}))
+        return Table(header, tuple(rows), text_columns=frozenset({0, len(header) - 1}))
 
     def paragraphs(self) -> list[str]:
         """What follows from these numbers, in words."""

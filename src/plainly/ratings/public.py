@@ -9,7 +9,7 @@ from typing import Any
 from plainly import data
 from plainly.data import Progress
 from plainly.errors import UnknownName
-from plainly.inputs.tables import Table
+from plainly.inputs.tables import Sheet
 from plainly.ratings.read import judgements_of
 from plainly.ratings.types import Judgements
 
@@ -86,10 +86,10 @@ def _card(name: str, progress: Progress | None) -> Judgements:
     return judgements_of(_table(name, columns), name=name)
 
 
-def _table(name: str, columns: Mapping[str, Sequence[Any]]) -> Table:
+def _table(name: str, columns: Mapping[str, Sequence[Any]]) -> Sheet:
     # A byte-order mark at the start of a file is part of its first column's name.
     cleaned = {column.lstrip("\ufeff"): list(cells) for column, cells in columns.items()}
-    return Table(cleaned, name, range(2, 2 + len(next(iter(cleaned.values())))), "row")
+    return Sheet(cleaned, name, range(2, 2 + len(next(iter(cleaned.values())))), "row")
 
 
 def _with_references(

@@ -15,7 +15,7 @@ import numpy as np
 
 from plainly.errors import BadInput, MissingExtra
 from plainly.inputs.files import label, suffixes
-from plainly.inputs.tables import Table, read_table
+from plainly.inputs.tables import Sheet, read_table
 from plainly.ratings.types import Judgements, Ratings, Scale, guess_scale
 
 ROLES: dict[str, tuple[str, ...]] = {
@@ -65,7 +65,7 @@ def read_ratings(
 
 
 def judgements_of(
-    table: Table,
+    table: Sheet,
     *,
     name: str,
     columns: Mapping[str, str] | None = None,
@@ -103,7 +103,7 @@ def judgements_of(
     return _judgements(name, found, scale, table, roles, systems, items)
 
 
-def sheet_table(rows: Sequence[Sequence[object]], path: str) -> Table:
+def sheet_table(rows: Sequence[Sequence[object]], path: str) -> Sheet:
     """A table from a sheet: its first row names the columns. Two rows of names are read as ``dimension:rater``."""
     filled = [(number, list(row)) for number, row in enumerate(rows, 1) if any(_filled(cell) for cell in row)]
     if len(filled) < 2:
@@ -126,10 +126,10 @@ def sheet_table(rows: Sequence[Sequence[object]], path: str) -> Table:
     kept = [at for at, name in enumerate(names) if name]
     if len({names[at] for at in kept}) < len(kept):
         raise BadInput(f"{path} has two columns of one name among: {', '.join(names[at] for at in kept)}. Rename one.")
-    return Table({names[at]: [row[at] for _, row in body] for at in kept}, path, [number for number, _ in body], "row")
+    return Sheet({names[at]: [row[at] for _, row in body] for at in kept}, path, [number for number, _ in body], "row")
 
 
-def _roles(table: Table, given: Mapping[str, str]) -> dict[str, str]:
+def _roles(table: Sheet, given: Mapping[str, str]) -> dict[str, str]:
     for role, column in given.items():
         if role not in ROLES:
             raise BadInput(f"A table of ratings has no role {role!r}. Its roles: {', '.join(ROLES)}")
@@ -145,7 +145,7 @@ def _roles(table: Table, given: Mapping[str, str]) -> dict[str, str]:
     return roles
 
 
-def _rating_columns(table: Table, roles: Mapping[str, str], *, long: bool) -> dict[str, tuple[str, str]]:
+def _rating_columns(table: Sheet, roles: Mapping[str, str], *, long: bool) -> dict[str, tuple[str, str]]:
     """Column → (dimension, rater): all columns of numbers that play no other part."""
     numeric = [
         name
@@ -176,7 +176,7 @@ def _judgements(
     name: str,
     found: Mapping[str, Mapping[tuple[str, str, str], float]],
     scale: Scale | None,
-    table: Table,
+    table: Sheet,
     roles: Mapping[str, str],
     systems: Sequence[str],
     items: Sequence[str],
@@ -210,7 +210,7 @@ def _judgements(
     )
 
 
-def _references(table: Table, items: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _references(table: Sheet, items: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """References from columns whose names begin with ``reference``: a text each, or a list of texts."""
     columns = [cells for name, cells in table.columns.items() if name.strip().casefold().startswith("reference")]
     found: dict[str, tuple[str, ...]] = {}
@@ -223,7 +223,7 @@ def _references(table: Table, items: Sequence[str]) -> dict[str, tuple[str, ...]
     return found
 
 
-def _texts(table: Table, column: str) -> list[str]:
+def _texts(table: Sheet, column: str) -> list[str]:
     found = []
     for row, cell in enumerate(table.column(column)):
         if not _filled(cell):

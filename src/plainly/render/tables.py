@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Grid:
+class Table:
     """Cells as text, ready to be rendered. Columns but the first are numbers and set to the right."""
 
     header: tuple[str, ...]
@@ -22,7 +22,7 @@ class Grid:
     text_columns: frozenset[int] = frozenset({0})
 
 
-def plain(grid: Grid) -> str:
+def plain(grid: Table) -> str:
     """Aligned with spaces, for a pipe or a repr."""
     cells = [grid.header, *grid.rows]
     widths = [max(display_width(row[column]) for row in cells) for column in range(len(grid.header))]
@@ -38,7 +38,7 @@ def plain(grid: Grid) -> str:
     return "\n".join([*([grid.caption] if grid.caption else []), *lines, *grid.notes])
 
 
-def markdown(grid: Grid) -> str:
+def markdown(grid: Table) -> str:
     """A GitHub-flavoured Markdown table."""
 
     def line(cells: Sequence[str]) -> str:
@@ -67,7 +67,7 @@ _LATEX = {
 }
 
 
-def latex(grid: Grid) -> str:
+def latex(grid: Table) -> str:
     """A booktabs table."""
 
     def line(cells: Sequence[str]) -> str:
@@ -96,7 +96,7 @@ def delimited(header: Sequence[str], rows: Sequence[Sequence[object]], *, delimi
     return out.getvalue().rstrip("\n")
 
 
-def html(grid: Grid) -> str:
+def html(grid: Table) -> str:
     """A plain HTML table, for notebooks."""
 
     def line(cells: Sequence[str], tag: str) -> str:
@@ -112,7 +112,7 @@ def html(grid: Grid) -> str:
     return f"<table>{caption}<thead>{line(grid.header, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
-RENDERERS: dict[str, Callable[[Grid], str]] = {"plain": plain, "markdown": markdown, "latex": latex, "html": html}
+RENDERERS: dict[str, Callable[[Table], str]] = {"plain": plain, "markdown": markdown, "latex": latex, "html": html}
 
 
 def display_width(text: str) -> int:

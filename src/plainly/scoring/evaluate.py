@@ -17,7 +17,7 @@ from plainly.errors import BadInput, did_you_mean
 from plainly.evalset import EvalSet
 from plainly.protocol import Floats, Metric
 from plainly.render import tables
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 from plainly.stats.estimate import Estimate
 from plainly.stats.resample import Method, Resampler, interval
 
@@ -169,7 +169,7 @@ class Evaluation(Mapping[str, SystemScores]):
             raise _missing("to_polars", "polars") from None
         return polars.DataFrame(self.records())
 
-    def table(self) -> Grid:
+    def table(self) -> Table:
         """Systems down, metrics across, with intervals where there are any."""
         metrics = {spec: scores.metric for spec, scores in next(iter(self.systems.values()), {}).items()}
         shown = {spec: _shown(metric) for spec, metric in metrics.items()}
@@ -189,7 +189,7 @@ class Evaluation(Mapping[str, SystemScores]):
                     for position, name in enumerate(names)
                 ]
             rows.append(tuple(cells))
-        return Grid(tuple(header), tuple(rows))
+        return Table(tuple(header), tuple(rows))
 
     def __repr__(self) -> str:
         return tables.plain(self.table())

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from plainly.errors import BadInput
-from plainly.inputs.tables import Table
+from plainly.inputs.tables import Sheet
 from plainly.ratings.read import judgements_of
 from plainly.ratings.types import Judgements
 from plainly.studio import tasks
@@ -58,7 +58,7 @@ def judgements(ledger: Ledger, project: Project) -> Judgements:
         raise BadInput(f"{project.name} collects {project.task}, not ratings.")
     found = list(rows(ledger, project))
     names = ("system", "item", "rater", "dimension", "rating", "source", "output")
-    table = Table({name: [row[name] for row in found] for name in names}, project.name, range(1, len(found) + 1))
+    table = Sheet({name: [row[name] for row in found] for name in names}, project.name, range(1, len(found) + 1))
     return judgements_of(table, name=project.name)
 
 
@@ -197,7 +197,7 @@ def _parquet(names: Sequence[str], found: Sequence[dict[str, Any]]) -> bytes:
     types |= {"group": pa.int64()} if "group" in names else {}
     arrays = [pa.array([_readable(row[name]) for row in found], type=types[name]) for name in names]
     sink = io.BytesIO()
-    pq.write_table(pa.Table.from_arrays(arrays, names=list(names)), sink)
+    pq.write_table(pa.Sheet.from_arrays(arrays, names=list(names)), sink)
     return sink.getvalue()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from plainly.questions.audit.sweep import Curve, Sweep
 from plainly.questions.audit.verdict import Effect, Verdict
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 
 _TEXT = frozenset({0, 1})
 
@@ -25,7 +25,7 @@ def percent(share: float) -> str:
     return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
-def levels(sweep: Sweep, system: str, *, intervals: bool = False) -> Grid:
+def levels(sweep: Sweep, system: str, *, intervals: bool = False) -> Table:
     """Every metric at every level (Tables 4–8): one row for each metric and attack."""
     shown = (0.0, *sweep.plan.levels)
     rows = [
@@ -34,10 +34,10 @@ def levels(sweep: Sweep, system: str, *, intervals: bool = False) -> Grid:
         for attack in sweep.plan.attacks
     ]
     header = ("metric", "attack", *(f"{level:.0%}" for level in shown))
-    return Grid(header, tuple(rows), caption=f"{system}: scores by share of outputs attacked", text_columns=_TEXT)
+    return Table(header, tuple(rows), caption=f"{system}: scores by share of outputs attacked", text_columns=_TEXT)
 
 
-def overview(sweep: Sweep, *, at: Sequence[float] = (0.1, 0.5, 1.0)) -> Grid:
+def overview(sweep: Sweep, *, at: Sequence[float] = (0.1, 0.5, 1.0)) -> Table:
     """A few levels of all systems side by side (Table 1)."""
     kept = [0, *(1 + place for place, level in enumerate(sweep.plan.levels) if level in at)]
     names = (0.0, *sweep.plan.levels)
@@ -51,10 +51,10 @@ def overview(sweep: Sweep, *, at: Sequence[float] = (0.1, 0.5, 1.0)) -> Grid:
         for spec in sweep.plan.metrics
         for attack in sweep.plan.attacks
     ]
-    return Grid(header, tuple(rows), caption="Scores by system and share of outputs attacked", text_columns=_TEXT)
+    return Table(header, tuple(rows), caption="Scores by system and share of outputs attacked", text_columns=_TEXT)
 
 
-def parts(sweep: Sweep, system: str) -> Grid:
+def parts(sweep: Sweep, system: str) -> Table:
     """Everything a metric is made of, before and with every output attacked (Tables 2, 9 and 10)."""
     attacks = [attack.name for attack in sweep.plan.attacks]
     rows = []
@@ -66,10 +66,10 @@ def parts(sweep: Sweep, system: str) -> Grid:
         ]
     top = f"{sweep.plan.levels[-1]:.0%}"
     caption = f"{system}: the parts of each metric, unharmed and with {top} of the outputs attacked"
-    return Grid(("metric", "part", "unharmed", *attacks), tuple(rows), caption=caption, text_columns=_TEXT)
+    return Table(("metric", "part", "unharmed", *attacks), tuple(rows), caption=caption, text_columns=_TEXT)
 
 
-def gameability(sweep: Sweep, verdicts: Sequence[Verdict]) -> Grid:
+def gameability(sweep: Sweep, verdicts: Sequence[Verdict]) -> Table:
     """How far each attack moves each metric, in spreads; marked where that is the wrong direction."""
     rows = []
     for place, attack in enumerate(sweep.plan.attacks):
@@ -81,7 +81,7 @@ def gameability(sweep: Sweep, verdicts: Sequence[Verdict]) -> Grid:
     if several:
         rows.append(("gameability", "", "", *(number(verdict.gameability) for verdict in verdicts)))
     units = "in units of the spread between the systems" if several else "in its own units (one system has no spread)"
-    return Grid(
+    return Table(
         ("attack", "should be", "applies to", *(verdict.metric for verdict in verdicts)),
         tuple(rows),
         caption=f"How far each attack moves each metric, {units}",
@@ -93,7 +93,7 @@ def gameability(sweep: Sweep, verdicts: Sequence[Verdict]) -> Grid:
     )
 
 
-def flips(verdicts: Sequence[Verdict], *, most: int = 12) -> Grid:
+def flips(verdicts: Sequence[Verdict], *, most: int = 12) -> Table:
     """How much of which attack changes who wins: first who could win by it, then how the winner loses."""
     rows = []
     for verdict in verdicts:
@@ -101,7 +101,7 @@ def flips(verdicts: Sequence[Verdict], *, most: int = 12) -> Grid:
         for flip in sorted(turned, key=lambda flip: (not flip.wins, flip.share))[:most]:
             place, after = f"{flip.system} ({flip.rank})", "wins, past" if flip.wins else "loses to"
             rows.append((verdict.metric, flip.attack, place, after, flip.rival, percent(flip.share)))
-    return Grid(
+    return Table(
         ("metric", "attack", "system (place)", "", "rival", "share of outputs"),
         tuple(rows),
         caption="What changes the winner",

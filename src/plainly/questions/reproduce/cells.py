@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from plainly.data import Progress
-from plainly.render.tables import Grid
+from plainly.render.tables import Table
 
 Verdict = Literal["exact", "close", "differs"]
 _PUBLISHED = Path(__file__).parent / "published"
@@ -133,7 +133,7 @@ def tally(cells: Sequence[Cell]) -> dict[str, Counter[str]]:
     return found
 
 
-def grid(cells: Sequence[Cell], table: str) -> Grid:
+def grid(cells: Sequence[Cell], table: str) -> Table:
     """A table's cells, a row each, for printing."""
     chosen = [cell for cell in cells if cell.table == table]
     sound = any(cell.sound is not None for cell in chosen)
@@ -152,7 +152,7 @@ def grid(cells: Sequence[Cell], table: str) -> Grid:
     header = ("row", "column", "published", "ours", *(("sound",) if sound else ()), "verdict", "note")
     counts = tally(chosen)[table]
     summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("exact", "close", "differs") if counts[verdict])
-    return Grid(
+    return Table(
         header,
         rows,
         caption=f"Table {table}: {len(chosen)} cells, {summary}",
