@@ -15,7 +15,7 @@ from plainly.questions.audit import Audit, grids
 from plainly.questions.audit.catalogue import ATTACKS, chosen
 from plainly.questions.audit.sweep import LEVELS, sweep
 from plainly.render import tables
-from plainly.render.tables import Table
+from plainly.result import Table
 from plainly.scoring.evaluate import evaluate
 
 HELP = """Find out whether metrics can be fooled: attack a share of the outputs and watch every metric.

@@ -20,7 +20,7 @@ from plainly.questions import doctor
 from plainly.questions.claims import claims, p_text
 from plainly.questions.compare import TESTS, Comparisons, compare, corrected_together
 from plainly.render import tables
-from plainly.render.tables import Table
+from plainly.result import Table
 from plainly.scoring import subsets
 from plainly.scoring.evaluate import Evaluation, SystemScores, evaluate
 

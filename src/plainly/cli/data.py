@@ -13,7 +13,7 @@ from typing import Any
 from plainly import data
 from plainly.cli.output import note, print_grid, print_json
 from plainly.errors import BadInput
-from plainly.render.tables import Table
+from plainly.result import Table
 
 HELP = "list, describe and fetch public test sets, system outputs and ratings"
 

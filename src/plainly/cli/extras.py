@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from plainly.cli import advice, output
 from plainly.cli.inputs import Inputs
 from plainly.render import tables
-from plainly.render.tables import Table
+from plainly.result import Table
 from plainly.scoring.evaluate import Evaluation
 
 if TYPE_CHECKING:

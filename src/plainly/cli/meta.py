@@ -13,7 +13,7 @@ from plainly.cli import meta_views as views
 from plainly.cli import output, rated
 from plainly.errors import BadInput
 from plainly.ratings.types import Judgements
-from plainly.render.tables import Table
+from plainly.result import Table
 
 if TYPE_CHECKING:
     from plainly.questions.meta import Filter, MetricScores

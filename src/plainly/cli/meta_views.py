@@ -9,7 +9,8 @@ from typing import Any
 
 from plainly.questions.meta import Agreement, MetaEvaluation, Relation, Row
 from plainly.ratings.types import Judgements
-from plainly.render.tables import Table, delimited
+from plainly.render.tables import delimited
+from plainly.result import Table
 from plainly.stats.correlate import NAMES
 from plainly.stats.estimate import Estimate
 

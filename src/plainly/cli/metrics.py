@@ -13,7 +13,7 @@ from typing import Any
 from plainly import registry
 from plainly.cli import inputs, output
 from plainly.errors import BadInput
-from plainly.render.tables import Table
+from plainly.result import Table
 
 HELP = """List the metrics, describe one, or show on your own files why its variants differ.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from plainly.cli import output
 from plainly.render import tables
-from plainly.render.tables import Table
+from plainly.result import Table
 from plainly.typology import formats, measure
 from plainly.typology.agreement import AgainstGold
 from plainly.typology.annotation import Pair

@@ -12,7 +12,7 @@ from plainly import registry
 from plainly.cli import inputs, output, streaming
 from plainly.errors import BadInput
 from plainly.render import tables
-from plainly.render.tables import Table
+from plainly.result import Table
 from plainly.typology import agreement as agreeing
 from plainly.typology import formats, relations
 from plainly.typology import profile as profiles

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from plainly.render import tables
-from plainly.render.tables import Table
+from plainly.result import Table
 
 FORMATS = ("json", "csv", "latex", "markdown")
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from plainly.cli import output, rated
 from plainly.errors import BadInput
-from plainly.render.tables import Table, delimited
+from plainly.render.tables import delimited
+from plainly.result import Table
 
 if TYPE_CHECKING:
     from plainly.questions.plan import Plan, Point

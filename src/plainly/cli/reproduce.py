@@ -10,7 +10,7 @@ from plainly.cli import output
 from plainly.errors import BadInput
 from plainly.questions.reproduce import RECIPES, recipe
 from plainly.questions.reproduce.cells import Options, grid, tally
-from plainly.render.tables import Table
+from plainly.result import Table
 
 HELP = """Compute the tables of a paper again and show them beside the published ones.
 

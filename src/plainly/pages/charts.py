@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from plainly.pages import style
 from plainly.pages.habits import agreement_plots, gain_plots, habit_plots, operation_plots
 from plainly.pages.material import Material
 from plainly.pages.render import Plot, altair_module
-from plainly.pages.style import rows_height, themed
 from plainly.pages.tradeoff import tradeoff_plots
 from plainly.pages.words import listed, number, short
 from plainly.protocol import Metric
+from plainly.render import plots as style
+from plainly.render.plots import rows_height, themed
 
 # Lines of this many systems are told apart by colour and shape; the others stay grey in the background.
 FOCUS = len(style.SERIES)

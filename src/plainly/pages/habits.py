@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from plainly.pages import style
 from plainly.pages.material import Material
 from plainly.pages.render import Plot, altair_module
-from plainly.pages.style import rows_height, themed
 from plainly.pages.words import listed, number, short
+from plainly.render import plots as style
+from plainly.render.plots import rows_height, themed
 
 MOST_OPERATIONS = 14
 

@@ -12,7 +12,7 @@ from plainly.pages.material import Material
 from plainly.pages.summary import scope
 from plainly.pages.words import label, listed, visible
 from plainly.render import tables
-from plainly.render.tables import Table
+from plainly.result import Table
 
 # Marks that pass through a renderer's escaping; no text that was made visible holds them.
 _BEST, _TIED, _END = "\ue000", "\ue001", "\ue002"

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from plainly.pages import style
 from plainly.pages.material import Material
 from plainly.pages.render import Plot, altair_module
-from plainly.pages.style import themed
 from plainly.pages.words import listed, short
+from plainly.render import plots as style
+from plainly.render.plots import themed
 
 # What stands for simplicity and for meaning, the best evidence first. All are stand-ins, and the page says so.
 SIMPLICITY = ("sle", "sari", "fkgl", "flesch", "ari", "coleman_liau", "smog", "gunning_fog")

@@ -10,7 +10,7 @@ import numpy as np
 
 from plainly.evalset import EvalSet
 from plainly.metrics.sari import VARIANTS
-from plainly.render.tables import Table
+from plainly.result import Table
 from plainly.scoring.evaluate import Evaluation, evaluate
 
 # The default first, then what changes one thing of it at a time, then the other families.

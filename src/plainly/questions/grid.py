@@ -23,7 +23,7 @@ from plainly.engines import Engine, Tell
 from plainly.errors import BadInput, UnknownName, did_you_mean
 from plainly.evalset import EvalSet
 from plainly.files import write_whole
-from plainly.render.tables import Table
+from plainly.result import Table
 from plainly.scoring.evaluate import Evaluation, Scores, SystemScores, evaluate
 from plainly.scoring.scorefile import open_saved, save
 

@@ -1,4 +1,4 @@
-"""One table, six clothes: plain text, Markdown, LaTeX, CSV, HTML, and a terminal's colours."""
+"""A table as plain text, Markdown, LaTeX, CSV or HTML."""
 
 from __future__ import annotations
 
@@ -8,18 +8,8 @@ import io
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True)
-class Table:
-    """Cells as text, ready to be rendered. Columns but the first are numbers and set to the right."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    caption: str = ""
-    notes: tuple[str, ...] = field(default=())
-    text_columns: frozenset[int] = frozenset({0})
+from plainly.result import Table
 
 
 def plain(grid: Table) -> str:
@@ -110,6 +100,11 @@ def html(grid: Table) -> str:
     caption = f"<caption>{html_escapes.escape(grid.caption)}</caption>" if grid.caption else ""
     body = "".join(line(row, "td") for row in grid.rows)
     return f"<table>{caption}<thead>{line(grid.header, 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+def paragraphs(sentences: Sequence[str]) -> str:
+    """Sentences below a table in a notebook."""
+    return "".join(f"<p>{html_escapes.escape(sentence)}</p>" for sentence in sentences)
 
 
 RENDERERS: dict[str, Callable[[Table], str]] = {"plain": plain, "markdown": markdown, "latex": latex, "html": html}

@@ -17,7 +17,7 @@ from plainly.errors import BadInput, did_you_mean
 from plainly.evalset import EvalSet
 from plainly.protocol import Floats, Metric
 from plainly.render import tables
-from plainly.render.tables import Table
+from plainly.result import Table
 from plainly.stats.estimate import Estimate
 from plainly.stats.resample import Method, Resampler, interval
 

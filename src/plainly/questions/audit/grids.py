@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from plainly.questions.audit.sweep import Curve, Sweep
 from plainly.questions.audit.verdict import Effect, Verdict
-from plainly.render.tables import Table
+from plainly.result import Table
 
 _TEXT = frozenset({0, 1})
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from plainly.data import Progress
-from plainly.render.tables import Table
+from plainly.result import Table
 
 Verdict = Literal["exact", "close", "differs"]
 _PUBLISHED = Path(__file__).parent / "published"

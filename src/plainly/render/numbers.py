@@ -1,0 +1,56 @@
+"""Numbers, p-values, intervals and lists in words: one way each, for tables, sentences and pages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+# A sentence with more names than this is not read; the JSON has them all.
+MOST_NAMES = 8
+
+
+def number(value: float | None, decimals: int = 2, *, sign: bool = False, undefined: str = "undefined") -> str:
+    """A number with so many decimals; ``sign`` shows a plus too."""
+    if value is None or math.isnan(value):
+        return undefined
+    return f"{value:{'+' if sign else ''}.{decimals}f}"
+
+
+def interval(
+    value: float | None, low: float | None, high: float | None, decimals: int = 2, *, sign: bool = False
+) -> str:
+    """``43.18 [41.39, 45.18]``; without the brackets where there is no interval."""
+    shown = number(value, decimals, sign=sign)
+    if value is None or low is None or high is None or math.isnan(value) or math.isnan(low):
+        return shown
+    return f"{shown} [{low:.{decimals}f}, {high:.{decimals}f}]"
+
+
+def span(low: float, high: float, decimals: int = 2) -> str:
+    """``3.94 to 4.09``, or one number where both are shown alike."""
+    ends = [f"{end:.{decimals}f}" for end in (low, high)]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value as people read it."""
+    if p is None or math.isnan(p):
+        return "undefined"
+    return f"{p:.4f}" if p < 0.01 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    """A share as a percentage: ``12%``."""
+    return "undefined" if math.isnan(share) else f"{share:.{decimals}%}"
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 item``, ``2,000 items``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(names: Sequence[str], *, most: int = MOST_NAMES) -> str:
+    """``A``, ``A and B``, ``A, B and C``, ``A, B and 9 more``."""
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

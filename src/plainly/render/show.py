@@ -1,0 +1,139 @@
+"""Any result in any format: data on stdout, messages on stderr. Nothing else in plainly prints results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from plainly.render import tables
+from plainly.result import Note, Record, Result, Table
+
+FORMATS = {
+    "json": "print JSON",
+    "csv": "print CSV, one row a system",
+    "long": "print CSV, one row a number",
+    "latex": "print LaTeX",
+    "markdown": "print Markdown",
+}
+
+
+def add_formats(parser: argparse.ArgumentParser) -> None:
+    """--json, --csv, --long, --latex, --markdown: at most one of them."""
+    formats = parser.add_argument_group("how to print").add_mutually_exclusive_group()
+    for name, help_text in FORMATS.items():
+        formats.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=help_text)
+
+
+def show(result: Result, form: str | None = None) -> None:
+    """Print a result. Claims are data and go to stdout with the tables; warnings and remarks go to stderr."""
+    notes = result.notes()
+    if form == "json":
+        print_json(result.json())
+    elif form in ("csv", "long"):
+        records = result.records()
+        print_records(wide(records) if form == "csv" else records)
+    else:
+        grids = result.tables()
+        for place, table in enumerate(grids):
+            print_table(table, form)
+            if place + 1 < len(grids):
+                print()
+        claims = [note.message for note in notes if note.kind == "claim"]
+        if claims:
+            print("\n" * bool(grids) + "\n".join(claims))
+        if form is None:
+            for note in notes:
+                if note.kind == "about":
+                    say(note.message)
+    print_warnings([note for note in notes if note.kind == "warning"])
+
+
+def print_table(table: Table, form: str | None = None) -> None:
+    """A table on stdout: with rules and colours in a terminal, aligned by spaces in a pipe."""
+    if form in ("latex", "markdown"):
+        print(tables.RENDERERS[form](table))
+    elif sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+        _print_rich(table)
+    else:
+        print(tables.plain(table))
+
+
+def print_json(payload: Any) -> None:
+    """JSON on stdout, where undefined is null."""
+    print(json.dumps(jsonable(payload), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def print_records(records: Sequence[Record]) -> None:
+    """CSV on stdout; a record without a column leaves it empty."""
+    names = list(dict.fromkeys(name for record in records for name in record))
+    print(tables.delimited(names, [[record.get(name) for name in names] for record in records]))
+
+
+def wide(records: Sequence[Record]) -> list[Record]:
+    """One row a system, with a column for each number; records that are not scores of systems stay as they are."""
+    if not all({"system", "metric", "output", "value"} <= record.keys() for record in records):
+        return list(records)
+    rows: dict[tuple[Any, ...], Record] = {}
+    long = ("metric", "output", "value", "low", "high", "signature")
+    for record in records:
+        who = {name: value for name, value in record.items() if name not in long}
+        row = rows.setdefault(tuple(who.items()), who)
+        name = record["metric"] if record.get("headline") else f"{record['metric']}.{record['output']}"
+        row[name] = record["value"]
+        for end in ("low", "high"):
+            if record.get(end) is not None:
+                row[f"{name}.{end}"] = record[end]
+    return list(rows.values())
+
+
+def jsonable(value: Any) -> Any:
+    """The same value with NaN and infinities as None, and NumPy's numbers as Python's."""
+    if isinstance(value, dict):
+        return {str(key): jsonable(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [jsonable(inner) for inner in value]
+    if hasattr(value, "tolist"):
+        return jsonable(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def say(message: str) -> None:
+    """A message for the person at the terminal, on stderr."""
+    print(message, file=sys.stderr)
+
+
+def print_warnings(warnings: Sequence[Note]) -> None:
+    """One line a code: its first warning and where else it was seen; how to learn more is said once."""
+    by_code: dict[str, list[Note]] = {}
+    for warning in warnings:
+        by_code.setdefault(warning.code, []).append(warning)
+    for code, same in by_code.items():
+        elsewhere = [warning.where for warning in same[1:] if warning.where]
+        more = f" Also {', '.join(elsewhere[:3])}{f' and {len(elsewhere) - 3} more' if len(elsewhere) > 3 else ''}."
+        say(f"plainly: [{code}] {same[0].message}{more if elsewhere else ''}")
+    if warnings:
+        say(f"plainly: what a code means: plainly doctor --explain {warnings[0].code}")
+
+
+def _print_rich(table: Table) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    grid = RichTable(box=box.SIMPLE_HEAD, title=table.caption or None, title_justify="left")
+    for position, name in enumerate(table.header):
+        grid.add_column(Text(name), justify="left" if position in table.text_columns else "right", overflow="fold")
+    for row in table.rows:
+        grid.add_row(*map(Text, row))
+    console = Console()
+    console.print(grid)
+    for line in table.notes:
+        console.print(Text(line, style="dim"))

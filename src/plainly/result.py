@@ -1,0 +1,106 @@
+"""What every question returns: something that can be counted, stored, shown and read, each in one way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+Record = dict[str, Any]
+# claim: what may be said; warning: what may be wrong, with a code; about: how it was made and what it cannot show.
+Kind = Literal["claim", "warning", "about"]
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text, ready to be shown. Columns but the first are numbers and set to the right."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
+    notes: tuple[str, ...] = ()
+    text_columns: frozenset[int] = frozenset({0})
+
+
+@dataclass(frozen=True)
+class Note:
+    """A sentence that belongs to a result.
+
+    A warning has a code that ``plainly doctor --explain`` explains, ``where`` it was seen (a system, the references),
+    and the ids of the items in which it was seen.
+    """
+
+    message: str
+    kind: Kind = "about"
+    code: str = ""
+    severity: Severity = "warning"
+    where: str = ""
+    ids: tuple[str, ...] = ()
+
+    def json(self) -> Record:
+        """A warning as it stands in a command's JSON."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "where": self.where or None,
+            "message": self.message,
+            "items": list(self.ids),
+        }
+
+
+class Result(Protocol):
+    """Four methods that each result has, and what follows from them.
+
+    ``records``: flat rows, for frames and long CSV. ``json``: a versioned schema. ``tables``: grids for a terminal,
+    LaTeX, Markdown, HTML. ``notes``: sentences, namely claims, warnings, evidence, and what was left out and why.
+    """
+
+    def records(self) -> list[Record]: ...
+
+    def json(self) -> Record: ...
+
+    def tables(self) -> list[Table]: ...
+
+    def notes(self) -> list[Note]: ...
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The records as a pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise _missing("to_pandas", "pandas") from None
+        return pandas.DataFrame.from_records(self.records())
+
+    def to_polars(self) -> polars.DataFrame:
+        """The records as a polars DataFrame."""
+        try:
+            import polars
+        except ImportError:
+            raise _missing("to_polars", "polars") from None
+        return polars.DataFrame(self.records(), infer_schema_length=None)
+
+    def __repr__(self) -> str:
+        from plainly.render.tables import plain
+
+        claims = [note.message for note in self.notes() if note.kind == "claim"]
+        return "\n\n".join([*map(plain, self.tables()), *(["\n".join(claims)] if claims else [])])
+
+    def _repr_html_(self) -> str:
+        from plainly.render.tables import html, paragraphs
+
+        return "".join([*map(html, self.tables()), paragraphs([note.message for note in self.notes()])])
+
+
+def warnings(result: Result) -> list[Record]:
+    """The warnings of a result as its JSON carries them: ``{"code": …, "message": …}``."""
+    return [note.json() for note in result.notes() if note.kind == "warning"]
+
+
+def _missing(feature: str, package: str) -> Exception:
+    from plainly.errors import MissingExtra
+
+    return MissingExtra(feature, package=package, extra=package)
