@@ -14,7 +14,10 @@ from conftest import ROOT
 PACKAGE = ROOT / "src" / "plainly"
 # The lowest layer first. A module imports only from its own layer or those below; the longest prefix decides.
 LAYERS = (
-    ("errors", "evalset", "protocol", "result", "sampling", "progress", "registry", "render", "files", "machine", "text", "stats.estimate"),
+    (
+        "errors", "evalset", "protocol", "result", "sampling", "progress", "registry", "render", "files", "machine",
+        "text", "stats.estimate",
+    ),
     ("metrics", "inputs", "data", "stats", "typology", "ratings", "models"),
     ("scoring", "engines", "api", "learn", "questions"),
     ("pages", "studio"),

@@ -1,22 +1,85 @@
-"""Progress on stderr: a bar where a person is watching, a few lines elsewhere."""
+"""Progress on stderr: a bar where a person is watching, a line now and then elsewhere; nothing before two seconds."""
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any
 
-from plainly.data import File, Progress
+from plainly.progress import Tell
 
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bars
-    from rich.progress import TaskID
+_PATIENCE = 2.0  # seconds before anything is shown
+_EVERY = 30.0  # seconds between two lines of a log
 
 
 @contextmanager
-def fetching() -> Iterator[Progress]:
+def bar(what: str, *, total: int | None, unit: str = "items") -> Iterator[Tell]:
+    """A ``plainly.progress.Progress``: tell it what was done, and it shows how much, how fast and how long it takes."""
+    work = _Work(what, total, unit)
+    try:
+        yield work.tell
+    finally:
+        work.close()
+
+
+class _Work:
+    def __init__(self, what: str, total: int | None, unit: str) -> None:
+        self._what, self._total, self._unit = what, total, unit
+        self._lock = threading.Lock()
+        self._start = self._said = time.monotonic()
+        self._before: int | None = None  # what an earlier run had done is no work of this one
+        self._done = 0
+        self._bars: Any = None
+        self._task: Any = None
+
+    def tell(self, amount: int) -> None:
+        with self._lock:
+            self._done += amount
+            if self._before is None:
+                self._before = self._done
+            now = time.monotonic()
+            if now - self._start < _PATIENCE:
+                return
+            if sys.stderr.isatty():
+                self._draw()
+            elif now - self._said >= _EVERY:
+                self._said = now
+                self._log()
+
+    def close(self) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    @property
+    def _rate(self) -> float:
+        return (self._done - (self._before or 0)) / max(time.monotonic() - self._start, 1e-9)
+
+    def _draw(self) -> None:
+        if self._bars is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            size = TextColumn("{task.completed} {task.fields[unit]}") if self._total is None else MofNCompleteColumn()
+            columns = (TextColumn("{task.description}"), BarColumn(), size, TextColumn("{task.fields[rate]}"))
+            self._bars = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+            self._bars.start()
+            self._task = self._bars.add_task(self._what, total=self._total, rate="", unit=self._unit)
+        self._bars.update(self._task, completed=self._done, rate=f"{self._rate:,.0f} {self._unit}/s")
+
+    def _log(self) -> None:
+        rate = self._rate
+        of, left = "", ""
+        if self._total is not None:
+            of = f" of {self._total:,}"
+            left = f", about {(self._total - self._done) / rate / 60:.0f} minutes left" if rate > 0 else ""
+        print(f"plainly: {self._what}: {self._done:,}{of} {self._unit}, {rate:,.0f} a second{left}", file=sys.stderr)
+
+
+@contextmanager
+def fetching() -> Iterator[Any]:
     """Something to tell of downloads; it shows nothing, and imports nothing slow, before the first byte comes."""
     shown = _Downloads()
     try:
@@ -28,18 +91,18 @@ def fetching() -> Iterator[Progress]:
 @contextmanager
 def working(what: str) -> Iterator[Callable[[int, int], None]]:
     """Something to tell of work done, as (done, total): a bar with the time left on a terminal, elsewhere tenths."""
-    shown = _Work(what)
+    shown = _OldWork(what)
     try:
         yield shown.tell
     finally:
         shown.close()
 
 
-class _Work:
+class _OldWork:
     def __init__(self, what: str) -> None:
         self._what = what
-        self._bars: Bars | None = None
-        self._task: TaskID | None = None
+        self._bars: Any = None
+        self._task: Any = None
         self._tenths = 0
 
     def tell(self, done: int, total: int) -> None:
@@ -68,10 +131,10 @@ class _Work:
 class _Downloads:
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._bars: Bars | None = None
-        self._tasks: dict[File, TaskID | None] = {}
+        self._bars: Any = None
+        self._tasks: dict[Any, Any] = {}
 
-    def tell(self, file: File, size: int) -> None:
+    def tell(self, file: Any, size: int) -> None:
         with self._lock:
             if file not in self._tasks:
                 self._tasks[file] = self._announce(file)
@@ -83,7 +146,7 @@ class _Downloads:
         if self._bars is not None:
             self._bars.stop()
 
-    def _announce(self, file: File) -> TaskID | None:
+    def _announce(self, file: Any) -> Any:
         name = file.url.rsplit("/", 1)[-1]
         if not sys.stderr.isatty():
             print(f"Fetching {file.url} …", file=sys.stderr)
