@@ -12,29 +12,41 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from plainly.api import load, metric, metric_names, score, systems
+    from plainly.api import load, make_report, metric, metric_names, plot, systems
     from plainly.evalset import EvalSet
-    from plainly.pages import make_report, plot
+    from plainly.pages import report
+    from plainly.questions.audit import audit
+    from plainly.questions.compare import compare
+    from plainly.questions.score import score
+    from plainly.sampling import Sampling
 
 # Name → where it lives. Looked up at first use, so that importing plainly costs nothing.
 _PUBLIC = {
-    "score": "plainly.api",
+    "score": "plainly.questions.score",
+    "compare": "plainly.questions.compare",
+    "audit": "plainly.questions.audit",
+    "report": "plainly.pages",
     "load": "plainly.api",
-    "metric": "plainly.api",
-    "metric_names": "plainly.api",
     "systems": "plainly.api",
+    "metric": "plainly.api",
     "EvalSet": "plainly.evalset",
-    "make_report": "plainly.pages",
-    "plot": "plainly.pages",
+    "Sampling": "plainly.sampling",
+    "make_report": "plainly.api",
+    "metric_names": "plainly.api",
+    "plot": "plainly.api",
 }
 __all__ = [
     "EvalSet",
+    "Sampling",
     "__version__",
+    "audit",
+    "compare",
     "load",
     "make_report",
     "metric",
     "metric_names",
     "plot",
+    "report",
     "score",
     "systems",
 ]

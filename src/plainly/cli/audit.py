@@ -11,6 +11,7 @@ from plainly.cli import inputs, output
 from plainly.engines import engine
 from plainly.errors import BadInput, UnknownName
 from plainly.files import write_whole
+from plainly.inputs.texts import Inputs
 from plainly.questions.audit import Audit, grids
 from plainly.questions.audit.catalogue import ATTACKS, chosen
 from plainly.questions.audit.sweep import LEVELS, sweep
@@ -113,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print(found: Audit, given: inputs.Inputs, wanted: tuple[str, ...], args: argparse.Namespace) -> None:
+def _print(found: Audit, given: Inputs, wanted: tuple[str, ...], args: argparse.Namespace) -> None:
     if args.format == "json":
         output.print_json(found.to_dict())
         return
@@ -129,7 +130,7 @@ def _print(found: Audit, given: inputs.Inputs, wanted: tuple[str, ...], args: ar
     output.note(f"{len(plan.evalset)} items, {plan.trials} trials of each attack, seed {plan.seed}.")
 
 
-def _grids(name: str, found: Audit, given: inputs.Inputs, *, intervals: bool) -> list[Table]:
+def _grids(name: str, found: Audit, given: Inputs, *, intervals: bool) -> list[Table]:
     swept, verdicts = found.sweep, list(found.verdicts.values())
     if name == "gameability":
         return [grids.gameability(swept, verdicts)]
@@ -144,7 +145,7 @@ def _grids(name: str, found: Audit, given: inputs.Inputs, *, intervals: bool) ->
     return [_form(given)]
 
 
-def _form(given: inputs.Inputs) -> Table:
+def _form(given: Inputs) -> Table:
     """What the paper's Table 3 shows, as plainly counts it: source, first references and systems."""
     evalset, texts = given.evalset, dict(given.outputs)
     specs = ["length", "splits"] if evalset.has_sources else ["length"]
@@ -152,7 +153,7 @@ def _form(given: inputs.Inputs) -> Table:
         texts = {"first references": tuple(each[0] for each in evalset.references)} | texts
     if evalset.has_sources:
         texts = {"sources": evalset.sources} | texts
-    found = evaluate(evalset, texts, specs, intervals=False)
+    found = evaluate(evalset, texts, specs, sampling=None)
     parts = ("words_per_sentence", "syllables_per_word"), ("full_stops",)
     rows = tuple(
         (
@@ -174,7 +175,7 @@ def _form(given: inputs.Inputs) -> Table:
     return Table(header, rows, caption="The form of what was written")
 
 
-def _write(found: Audit, given: inputs.Inputs, directory: Path) -> None:
+def _write(found: Audit, given: Inputs, directory: Path) -> None:
     header, rows = _records(found)
     write_whole(directory / "curves.csv", tables.delimited(header, rows) + "\n")
     for name in TABLES:

@@ -6,6 +6,7 @@ import argparse
 
 from plainly.cli import inputs, output
 from plainly.evalset import EvalSet
+from plainly.inputs.texts import Inputs
 from plainly.questions import doctor
 from plainly.questions.doctor.language import LANGUAGES
 
@@ -63,18 +64,18 @@ def run(args: argparse.Namespace) -> int:
     return 1 if found else 0
 
 
-def _read(args: argparse.Namespace) -> inputs.Inputs:
+def _read(args: argparse.Namespace) -> Inputs:
     """As every command reads, but a set can be looked at without outputs."""
     if args.test_set is not None and not args.systems:
         from plainly import data
         from plainly.cli.progress import fetching
 
         with fetching() as progress:
-            return inputs.Inputs(data.load(args.test_set, progress=progress), {})
+            return Inputs(data.load(args.test_set, progress=progress), {})
     if not args.systems and args.source and args.references:
         from plainly.inputs import read_evalset
 
-        return inputs.Inputs(read_evalset(source=args.source, references=args.references, groups=args.groups), {})
+        return Inputs(read_evalset(source=args.source, references=args.references, groups=args.groups), {})
     return inputs.read(args)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from plainly.cli import output
-from plainly.cli.streaming import measuring
+from plainly.cli.progress import bar
 from plainly.engines import engine
 from plainly.machine import cores
 from plainly.questions.grid import read_config, run_grid
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     config = read_config(args.config)
     workers = args.processes or (min(cores(), len(config.cells)) if args.engine == "local" else None)
-    with measuring(len(config.cells), unit="cells") as tell:
+    with bar("measuring", total=len(config.cells), unit="cells") as tell:
         results = run_grid(
             config,
             engine=engine(args.engine, processes=workers, address=args.address),

@@ -5,24 +5,19 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from plainly import registry
+from plainly.cli import options
 from plainly.errors import BadInput, UnknownName, did_you_mean
 from plainly.evalset import EvalSet
+from plainly.inputs.corpus import Corpus
+from plainly.inputs.texts import Inputs, widened
+from plainly.render.show import say
 
 Outputs = dict[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """An evaluation set and what systems wrote for it."""
-
-    evalset: EvalSet
-    outputs: Outputs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,14 +70,12 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
 
 def chosen_metrics(args: argparse.Namespace, *, references: bool) -> list[str]:
     """The specs that were asked for, or a sensible few; all of them are checked here, before anything is measured."""
-    from plainly.api import DEFAULT_METRICS, DEFAULT_WITHOUT_REFERENCES
+    from plainly.questions import score
 
-    if args.metrics:
-        specs = [spec for given in args.metrics for spec in registry.split_specs(given)]
-        if not specs:
-            raise BadInput("-m names no metric. See: plainly metrics")
-    else:
-        specs = list(DEFAULT_METRICS if references else DEFAULT_WITHOUT_REFERENCES)
+    specs = [spec for written in args.metrics or () for spec in registry.split_specs(written)]
+    if args.metrics and not specs:
+        raise BadInput("-m names no metric. See: plainly metrics")
+    specs = [str(spec) for spec in score.chosen_metrics(specs or None, references)]
     for spec in specs:
         registry.metric(spec)
     if args.target is not None:
@@ -102,6 +95,36 @@ def _aimed(specs: Sequence[str], target: float) -> list[str]:
         else spec
         for spec, metric in metrics.items()
     ]
+
+
+@contextmanager
+def opened(args: argparse.Namespace) -> Iterator[Inputs | Corpus]:
+    """What the arguments name: texts that were read, or a corpus that is read a part at a time."""
+    from plainly.cli import streaming
+
+    if not streaming.wanted(args):
+        yield read(args)
+        return
+    corpus = streaming.opened(args)
+    try:
+        yield corpus
+    finally:
+        corpus.close()
+
+
+def selected(args: argparse.Namespace, data: Inputs | Corpus) -> Inputs | Corpus:
+    """The items and references that --references-with and its like choose."""
+    from plainly.typology import options as by_operation
+
+    if not by_operation.asked(args):
+        return data
+    if isinstance(data, Corpus):
+        raise BadInput("References and items are chosen by operation where all are at hand: --engine memory.")
+    selection = by_operation.apply(args, data.evalset)
+    if selection is None:
+        return data
+    say(f"Chosen by operation: {selection}.")
+    return Inputs(selection.evalset, {system: selection.outputs(texts) for system, texts in data.outputs.items()})
 
 
 def read(args: argparse.Namespace) -> Inputs:
@@ -168,12 +191,12 @@ def _files(args: argparse.Namespace) -> Inputs:
     references, systems = list(args.references), list(args.systems)
     if references and not systems and not args.table:
         references, systems = split_references(references)
-    columns = _columns(args.columns)
+    columns = options.columns(args.columns)
     table = args.table
     if table is None and not args.source and not references and systems and _is_table(systems[0]):
         table = systems.pop(0)
     if table is not None:
-        sheet = read_table(table)
+        sheet = widened(read_table(table), columns)
         evalset = read_evalset(
             table=sheet, source=args.source, references=references, groups=args.groups, columns=columns
         )
@@ -217,10 +240,9 @@ def split_references(paths: list[str]) -> tuple[list[str], list[str]]:
             f"All {len(paths)} files after --references look like references, so there is no output to score. Put the "
             "outputs first (plainly score OUTPUT --source … --references …) or after --"
         )
-    print(
+    say(
         f"plainly: took {references[0]}{f' … {references[-1]}' if last else ''} as references, "
-        f"{', '.join(outputs)} as outputs",
-        file=sys.stderr,
+        f"{', '.join(outputs)} as outputs"
     )
     return references, outputs
 
@@ -239,14 +261,3 @@ def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 def _is_table(spec: str) -> bool:
     name = re.sub(r"\.(gz|bz2|xz)$", "", spec.lower())
     return name.endswith((".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"))
-
-
-def _columns(given: Sequence[str]) -> dict[str, str | list[str]] | None:
-    columns: dict[str, str | list[str]] = {}
-    for pair in given:
-        role, equals, column = pair.partition("=")
-        if not equals or not role or not column:
-            raise BadInput(f"--columns takes ROLE=COLUMN, for example source=complex; not {pair!r}.")
-        listed = column.split(",")
-        columns[role] = listed if len(listed) > 1 else column
-    return columns or None

@@ -6,13 +6,18 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from plainly.cli import inputs, output
+from plainly.cli import inputs, options
+from plainly.cli.progress import bar
 from plainly.errors import BadInput
-from plainly.evalset import EvalSet
-from plainly.scoring.evaluate import Evaluation, SystemScores, evaluate, with_intervals
+from plainly.inputs.texts import Inputs
+from plainly.questions.score import asked
+from plainly.render.show import print_json, say
+from plainly.scoring.scorefile import open_saved
+from plainly.scoring.scores import Evaluation
 
 HELP = """Make a report: one HTML file that needs no network, with scores, plots and every item.
 
@@ -40,14 +45,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--labeller", default="rules", metavar="NAME", help="who labels operations (rules); none: nobody")
     what.add_argument("--no-audit", action="store_true", help="do not try tricks on the metrics")
-    what.add_argument("--level", type=float, default=0.95, help="confidence level (0.95)")
-    what.add_argument("--resamples", type=int, default=1000, metavar="N", help="bootstrap draws (1000)")
-    what.add_argument("--seed", type=int, default=12345, help="seed of draws and trials (12345)")
+    options.add_sampling(parser, method=False)
     parser.add_argument("--json", action="store_true", help="print what was written, and the summary, as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    from plainly.pages import make_report
+    from plainly.pages import report
 
     target = args.out or (None if args.figures else "report.html")
     if target is not None and not Path(target).resolve().parent.is_dir():
@@ -55,11 +58,8 @@ def run(args: argparse.Namespace) -> int:
     ratings = _ratings(args.ratings)
     with _stages() as tell:
         tell("scoring")
-        evaluation, evalset, outputs = _scored(args)
-        made = make_report(
-            evaluation,
-            evalset=evalset,
-            outputs=outputs or None,
+        made = report(
+            _scored(args),
             title=args.title,
             labeller=None if args.labeller == "none" else args.labeller,
             audit=not args.no_audit,
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         page = None if target is None else made.write(target)
         figures = made.write_figures(args.figures) if args.figures else []
     if args.json:
-        output.print_json(
+        print_json(
             {
                 "schema": "plainly.report/1",
                 "page": None if page is None else str(page),
@@ -83,11 +83,11 @@ def run(args: argparse.Namespace) -> int:
     for each in made.summary:
         print(each.text)
     if page is not None:
-        output.note(f"Wrote {page} ({page.stat().st_size / 1e6:.1f} MB).")
+        say(f"Wrote {page} ({page.stat().st_size / 1e6:.1f} MB).")
     if figures:
-        output.note(f"Wrote {len(figures)} files to {args.figures}.")
+        say(f"Wrote {len(figures)} files to {args.figures}.")
     for reason in made.material.absent:
-        output.note(f"Left out: {reason}")
+        say(f"Left out: {reason}")
     return 0
 
 
@@ -103,43 +103,34 @@ def _stages() -> Iterator[Callable[[str], None]]:
         yield lambda what: status.update(what)
 
 
-def _scored(args: argparse.Namespace) -> tuple[Evaluation, EvalSet, inputs.Outputs]:
+def _scored(args: argparse.Namespace) -> Evaluation:
     saved = [name for name in args.systems if name.endswith(".npz")]
     if args.saved is None and saved:  # as compare takes them
         args.saved = saved[0]
         args.systems = [name for name in args.systems if name != args.saved]
     named = args.test_set or args.demo or args.source or args.references or args.table or args.systems
     if args.saved is None:
-        given = inputs.read(args)
-        specs = inputs.chosen_metrics(args, references=bool(given.evalset.references))
-        options: dict[str, Any] = {"level": args.level, "resamples": args.resamples, "seed": args.seed}
-        return evaluate(given.evalset, given.outputs, specs, **options), given.evalset, given.outputs
+        texts = inputs.read(args)
+        specs = inputs.chosen_metrics(args, references=texts.has_references)
+        return asked(texts, metrics=specs, sampling=options.sampling(args), progress=bar)
     if args.metrics:
         raise BadInput("Saved scores have their metrics; leave out -m, or leave out --saved to score again.")
-    from plainly.scoring.scorefile import open_saved
-    from plainly.stats.resample import Resampler
-
-    found, evalset = open_saved(args.saved)
-    resampler = Resampler(n=len(evalset), resamples=args.resamples, seed=args.seed, groups=evalset.groups)
-    systems = {
-        name: SystemScores(name, with_intervals(dict(of), resampler, level=args.level, method="percentile"))
-        for name, of in found.systems.items()
-    }
-    outputs: inputs.Outputs = {}
-    if named:
-        given = inputs.read(args)
-        _check_same(args.saved, found, given)
-        evalset, outputs = given.evalset, {name: given.outputs[name] for name in systems}
-    return Evaluation(found.test_set, systems, args.seed), evalset, outputs
+    evaluation = asked(open_saved(args.saved), sampling=options.sampling(args))
+    if not named:
+        return evaluation
+    texts = inputs.read(args)
+    _check_same(args.saved, evaluation, texts)
+    outputs = {name: texts.outputs[name] for name in evaluation}
+    return replace(evaluation, evalset=texts.evalset, outputs=outputs)
 
 
-def _check_same(path: str, found: Evaluation, given: inputs.Inputs) -> None:
-    signature = next(iter(next(iter(found.values())).values())).signature
-    if f"data:{given.evalset.fingerprint}" not in signature.split("|"):
+def _check_same(path: str, evaluation: Evaluation, texts: Inputs) -> None:
+    signature = next(iter(next(iter(evaluation.values())).values())).signature
+    if signature.data != texts.evalset.fingerprint:
         raise BadInput(
             f"{path} holds scores of other texts ({signature}). Name the set that was scored, or score again."
         )
-    missing = [name for name in found if name not in given.outputs]
+    missing = [name for name in evaluation if name not in texts.outputs]
     if missing:
         raise BadInput(f"{path} holds scores of {missing[0]!r}, whose outputs were not given. Name them too.")
 

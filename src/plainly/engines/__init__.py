@@ -6,17 +6,19 @@ number, in whatever order they are done. A worker that dies is replaced and its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from plainly.errors import BadInput, UnknownName
 from plainly.machine import cores
+from plainly.progress import Tell, silent
+
+__all__ = ["NAMES", "Engine", "Tell", "Work", "engine", "needs_gpu", "silent"]
 
 Task_co = TypeVar("Task_co", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-Tell = Callable[[int], None]
 
 NAMES = ("memory", "local", "ray")
 
@@ -56,10 +58,6 @@ def engine(name: str = "local", *, processes: int | None = None, address: str | 
 
         return RayEngine(address=address, workers=processes)
     raise UnknownName("engine", name, NAMES, see="plainly score --help")
-
-
-def silent(_: int) -> None:
-    """Tell nobody."""
 
 
 def needs_gpu(metrics: Sequence[Any]) -> bool:

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.inputs.columns import Roles, names, references_by_item, texts
+from plainly.inputs.columns import Roles, names, references_by_item, strings, texts
 from plainly.inputs.tables import Sheet
 from plainly.protocol import Needs
+from plainly.result import Note, Record
 
 T = TypeVar("T")
 
@@ -36,6 +37,52 @@ class Bad:
         rows = f"row {self.first}" if self.first == self.last else f"rows {self.first} to {self.last}"
         return f"{self.file}, {rows}"
 
+    def error(self) -> BadInput:
+        """The error that ends a run in which no row may be set aside."""
+        return BadInput(f"{self.where}: {self.reason} To set such rows aside: --on-error set-aside")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What became of the rows of the files: how many there are, were read and were set aside, and why.
+
+    ``read`` is less than ``rows`` when a run was interrupted; ``resumed`` counts the parts that an earlier run did.
+    """
+
+    rows: int
+    read: int
+    set_aside: int = 0
+    bad: tuple[Bad, ...] = ()
+    resumed: int = 0
+    parts: int = 1
+
+    @property
+    def complete(self) -> bool:
+        return self.read == self.rows
+
+    def json(self) -> Record:
+        named = [{"file": bad.file, "first": bad.first, "last": bad.last, "reason": bad.reason} for bad in self.bad]
+        return {"total": self.rows, "read": self.read, "set_aside": self.set_aside, "named": named}
+
+    def notes(self) -> list[Note]:
+        """What a reader of the numbers must know: that rows were set aside, or that the run was interrupted."""
+        notes = []
+        if self.resumed:
+            before = f"{self.resumed} of {self.parts} parts were measured before"
+            notes.append(Note(f"plainly: went on from an earlier run: {before}"))
+        if not self.complete:
+            share = self.read / self.rows if self.rows else 0.0
+            partial = (
+                f"PARTIAL RESULT: interrupted after {self.read:,} of {self.rows:,} rows ({share:.0%}). These are not a "
+                "random sample. The same command goes on from here."
+            )
+            notes.append(Note(partial, "warning", "partial"))
+        if self.set_aside:
+            shown = "; ".join(f"{bad.where}: {bad.reason}" for bad in self.bad[:3])
+            more = " …" if self.set_aside > 3 else ""
+            notes.append(Note(f"{self.set_aside:,} rows were set aside. {shown}{more}", "warning", "set-aside"))
+        return notes
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -49,10 +96,10 @@ class Batch:
     bad: list[Bad] = field(default_factory=list)
 
 
-def from_table(table: Sheet, roles: Roles, needs: Needs) -> Batch:
-    """A batch of the rows that are sound; each of the others becomes a Bad."""
+def from_table(table: Sheet, roles: Roles, needs: Needs, *, rest: bool = False) -> Batch:
+    """A batch of the rows that are sound; each of the others becomes a Bad. ``rest`` keeps the other columns too."""
     try:
-        return _sound(table, roles, needs)
+        return _sound(table, roles, needs, rest=rest)
     except BadInput:
         pass
     good: list[int] = []
@@ -66,7 +113,7 @@ def from_table(table: Sheet, roles: Roles, needs: Needs) -> Batch:
             bad.append(Bad(table.path, table.places[row], table.places[row], reason))
         else:
             good.append(row)
-    kept = _sound(_chosen(table, good), roles, needs)
+    kept = _sound(_chosen(table, good), roles, needs, rest=rest)
     return Batch(kept.evalset, kept.outputs, kept.keys, kept.rows, len(table), bad)
 
 
@@ -79,10 +126,16 @@ class Lines:
 
 
 def from_lines(
-    source: Lines | None, references: Sequence[Lines], outputs: dict[str, Lines], *, first: int, needs: Needs
+    source: Lines | None,
+    references: Sequence[Lines],
+    outputs: dict[str, Lines],
+    groups: Lines | None,
+    *,
+    first: int,
+    needs: Needs,
 ) -> Batch:
     """A batch from lines of parallel files, ``first`` being the number of the first line."""
-    columns = [*([source] if source else []), *references, *outputs.values()]
+    columns = [column for column in (source, groups, *references, *outputs.values()) if column is not None]
     n = len(columns[0].texts)
     bad: dict[int, Bad] = {}
     for column in columns:
@@ -105,15 +158,16 @@ def from_lines(
     numbers = [first + at for at in good]
     ids = tuple(map(str, numbers))
     sources = pick(source.texts) if source else ("",) * len(good)
-    evalset = EvalSet(ids, sources, pick(by_item) if references else ())
+    documents = pick(groups.texts) if groups else None
+    evalset = EvalSet(ids, sources, pick(by_item) if references else (), documents)
     written = {system: pick(lines.texts) for system, lines in outputs.items()}
-    return Batch(evalset, written, ids, numbers, n, [bad[at] for at in sorted(bad)])
+    return Batch(evalset, written, documents or ids, numbers, n, [bad[at] for at in sorted(bad)])
 
 
 NO_REFERENCES = "the item has no references, and a metric that was asked for needs one."
 
 
-def _sound(table: Sheet, roles: Roles, needs: Needs) -> Batch:
+def _sound(table: Sheet, roles: Roles, needs: Needs, *, rest: bool = False) -> Batch:
     n = len(table)
     sources = _texts(table, roles.source) if roles.source is not None else ("",) * n
     outputs = {system: _texts(table, column) for system, column in roles.outputs.items()}
@@ -126,7 +180,8 @@ def _sound(table: Sheet, roles: Roles, needs: Needs) -> Batch:
     # What is the same item wherever it is stored: its id; without ids, its text.
     keys = groups or ids or (sources if roles.source is not None else next(iter(outputs.values()), sources))
     shown = ids or tuple(map(str, table.places))
-    return Batch(EvalSet(shown, sources, references, groups), outputs, keys, table.places, n)
+    columns = {name: strings(table.column(name)) for name in roles.rest} if rest else {}
+    return Batch(EvalSet(shown, sources, references, groups, columns), outputs, keys, table.places, n)
 
 
 # Looking at each value of a large corpus one by one costs a tenth of measuring it; a set of types is found at once.

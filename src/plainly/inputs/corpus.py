@@ -8,15 +8,21 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from plainly.errors import BadInput
+from plainly.evalset import EvalSet
 from plainly.inputs.batch import BATCH_ITEMS
 from plainly.inputs.columns import Columns, Roles, find_roles
 from plainly.inputs.files import STDIN, expand, label, natural_key, stem
 from plainly.inputs.lineindex import LineIndex, Span, head, index_lines, seekable
 from plainly.inputs.parts import JsonlPart, LinesPart, ParquetPart, Part, open_parquet
 from plainly.inputs.tables import Sheet, table_format
+from plainly.protocol import Needs
+
+T = TypeVar("T")
 
 # Batches of lines in a part: a second or two of work, so that little is lost when it is interrupted.
 _BATCHES = 4
@@ -44,6 +50,20 @@ class Corpus:
     def rows(self) -> int:
         return sum(part.count for part in self.parts)
 
+    def gather(self, numbers: Sequence[int], needs: Needs) -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
+        """The sound rows of these parts as an evaluation set and outputs, for a corpus that can be held."""
+        batches = [batch for number in numbers for batch in self.parts[number].read(needs, rest=True)]
+        sets = [batch.evalset for batch in batches if len(batch.evalset)]
+        evalset = EvalSet(
+            ids=_joined(part.ids for part in sets),
+            sources=_joined(part.sources for part in sets),
+            references=_joined(part.references for part in sets),
+            groups=_joined(part.groups or () for part in sets) if self.keyed_by == "group" else None,
+            columns={name: _joined(part.columns[name] for part in sets) for name in (sets[0].columns if sets else ())},
+            name=self.name,
+        )
+        return evalset, {system: _joined(batch.outputs[system] for batch in batches) for system in self.systems}
+
     def close(self) -> None:
         """Remove temporary copies, if any were made."""
         for path in self.scratch:
@@ -57,6 +77,7 @@ def open_corpus(
     source: str | None = None,
     references: Iterable[str] = (),
     outputs: Mapping[str, str] | Sequence[str] = (),
+    groups: str | None = None,
     columns: Columns | None = None,
 ) -> Corpus:
     """A corpus from tables (Parquet or JSONL files, folders or buckets of them), or from files with one text a line.
@@ -67,17 +88,17 @@ def open_corpus(
     try:
         tables = list(tables)
         if tables:
-            if source or references or outputs:
+            if source or references or outputs or groups:
                 raise BadInput("A corpus comes from tables or from files with one text a line, not from both.")
             return _from_tables(tables, columns, scratch)
-        return _from_texts(source, references, outputs, scratch)
+        return _from_texts(source, references, outputs, groups, scratch)
     except BaseException:
         Corpus("", (), (), False, False, "", "", tuple(scratch)).close()
         raise
 
 
 def _from_tables(given: Sequence[str], columns: Columns | None, scratch: list[str]) -> Corpus:
-    paths = [path for each in given for path in table_files(each)]
+    paths = [path for table in given for path in table_files(table)]
     kinds = {"parquet" if "://" in path else str(table_format(path)) for path in paths}
     if len(kinds) > 1 or not kinds <= set(_SUFFIXES):
         raise BadInput(
@@ -111,25 +132,30 @@ def _from_tables(given: Sequence[str], columns: Columns | None, scratch: list[st
 
 
 def _from_texts(
-    source: str | None, references: Iterable[str], outputs: Mapping[str, str] | Sequence[str], scratch: list[str]
+    source: str | None,
+    references: Iterable[str],
+    outputs: Mapping[str, str] | Sequence[str],
+    groups: str | None,
+    scratch: list[str],
 ) -> Corpus:
     named = outputs if isinstance(outputs, Mapping) else _named(outputs)
     if not named:
         raise BadInput("There are no outputs. Give at least one file that a system wrote.")
     of_references = expand(references)
-    paths = [*([source] if source else []), *of_references, *named.values()]
-    found = [index_lines(seekable(path, scratch), name=label(path)) for path in paths]
-    for other in found[1:]:
-        if other.lines != found[0].lines:
+    paths = [*([source] if source else []), *of_references, *named.values(), *([groups] if groups else [])]
+    indices = [index_lines(seekable(path, scratch), name=label(path)) for path in paths]
+    for other in indices[1:]:
+        if other.lines != indices[0].lines:
             raise BadInput(
-                f"{other.name} has {other.lines} lines but {found[0].name} has {found[0].lines}. Each line is one "
+                f"{other.name} has {other.lines} lines but {indices[0].name} has {indices[0].lines}. Each line is one "
                 "item: check that both were made from the same items."
             )
-    rest = iter(found)
+    rest = iter(indices)
     of_source = next(rest) if source else None
     indexed = [next(rest) for _ in of_references]
     written = [(system, next(rest)) for system in named]
-    lines, parts = found[0].lines, []
+    of_groups = next(rest) if groups else None
+    lines, parts = indices[0].lines, []
     batches = range(-(-lines // BATCH_ITEMS))
     for start in range(0, len(batches), _BATCHES):
         chosen = batches[start : start + _BATCHES]
@@ -141,6 +167,7 @@ def _from_texts(
                 source=_spans(of_source, chosen) if of_source else (),
                 references=tuple(_spans(index, chosen) for index in indexed),
                 outputs=tuple((system, _spans(index, chosen)) for system, index in written),
+                groups=_spans(of_groups, chosen) if of_groups else (),
             )
         )
     return Corpus(
@@ -149,7 +176,7 @@ def _from_texts(
         systems=tuple(named),
         has_sources=source is not None,
         has_references=bool(indexed),
-        keyed_by="line",
+        keyed_by="group" if of_groups else "line",
         identity=_digest([list(named), [_stat(path) for path in paths]]),
         scratch=tuple(scratch),
     )
@@ -162,9 +189,9 @@ def table_files(path: str) -> list[str]:
     if not os.path.isdir(path):
         return expand(path)
     inside = [
-        str(found)
-        for found in Path(path).rglob("*")
-        if found.is_file() and table_format(found) and not found.name.startswith((".", "_"))
+        str(file)
+        for file in Path(path).rglob("*")
+        if file.is_file() and table_format(file) and not file.name.startswith((".", "_"))
     ]
     if not inside:
         raise BadInput(f"The folder {path} holds no Parquet or JSONL files.")
@@ -178,16 +205,16 @@ def _bucket_files(uri: str) -> list[str]:
         filesystem, inside = FileSystem.from_uri(uri)
         if filesystem.get_file_info(inside).type == FileType.File:
             return [uri]
-        found = filesystem.get_file_info(FileSelector(inside, recursive=True))
+        listing = filesystem.get_file_info(FileSelector(inside, recursive=True))
     except (OSError, ValueError) as error:
         raise BadInput(f"{uri} cannot be read: {str(error).splitlines()[0]}") from None
     scheme = uri.partition("://")[0]
     names = [
-        f"{scheme}://{each.path}"
-        for each in found
-        if each.type == FileType.File
-        and each.base_name.endswith(_SUFFIXES["parquet"])
-        and each.base_name[0] not in "._"
+        f"{scheme}://{file.path}"
+        for file in listing
+        if file.type == FileType.File
+        and file.base_name.endswith(_SUFFIXES["parquet"])
+        and file.base_name[0] not in "._"
     ]
     if not names:
         raise BadInput(f"{uri} holds no Parquet files.")
@@ -260,7 +287,7 @@ def _roles(names: Sequence[str], path: str, columns: Columns | None, system: str
         )
     if "outputs" in roles.outputs:
         raise BadInput(f"{path}: a column of objects (system → output) is not read a part at a time. Use output_NAME.")
-    return replace(roles, outputs={name or system: column for name, column in roles.outputs.items()}, rest=())
+    return replace(roles, outputs={name or system: column for name, column in roles.outputs.items()})
 
 
 def _named(specs: Sequence[str]) -> dict[str, str]:
@@ -293,9 +320,13 @@ def _stat(path: str) -> list[object]:
         return [path, os.urandom(8).hex()]  # never the same twice
     if "://" in path:
         return [path]
-    found = os.stat(path)
-    return [os.path.abspath(path), found.st_size, found.st_mtime_ns]
+    file = os.stat(path)
+    return [os.path.abspath(path), file.st_size, file.st_mtime_ns]
 
 
 def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _joined(parts: Iterable[Iterable[T]]) -> tuple[T, ...]:
+    return tuple(chain.from_iterable(parts))

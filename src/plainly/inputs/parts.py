@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,18 +24,20 @@ class LinesPart:
     source: tuple[Span, ...]
     references: tuple[tuple[Span, ...], ...]  # by file, then by batch
     outputs: tuple[tuple[str, tuple[Span, ...]], ...]
+    groups: tuple[Span, ...] = ()
 
     @property
     def file(self) -> str:
         return (self.source or self.outputs[0][1])[0].name
 
-    def read(self, needs: Needs) -> Iterator[Batch]:
+    def read(self, needs: Needs, *, rest: bool = False) -> Iterator[Batch]:
         first = self.first
         for at in range(len(self.outputs[0][1])):
             source = _lines(self.source[at]) if self.source else None
             references = [_lines(spans[at]) for spans in self.references]
             outputs = {system: _lines(spans[at]) for system, spans in self.outputs}
-            batch = from_lines(source, references, outputs, first=first, needs=needs)
+            groups = _lines(self.groups[at]) if self.groups else None
+            batch = from_lines(source, references, outputs, groups, first=first, needs=needs)
             first += batch.read
             yield batch
 
@@ -53,7 +55,7 @@ class JsonlPart:
     def file(self) -> str:
         return self.spans[0].name
 
-    def read(self, needs: Needs) -> Iterator[Batch]:
+    def read(self, needs: Needs, *, rest: bool = False) -> Iterator[Batch]:
         first = self.first
         for span in self.spans:
             lines = span.texts()
@@ -67,9 +69,9 @@ class JsonlPart:
                 else:
                     records.append(record)
                     places.append(number)
-            columns = {name: [record.get(name) for record in records] for name in _columns(self.roles)}
-            batch = from_table(Sheet(columns, span.name, places, "line"), self.roles, needs)
-            bad = sorted([*bad, *batch.bad], key=lambda each: each.first)
+            columns = {name: [record.get(name) for record in records] for name in _columns(self.roles, rest=rest)}
+            batch = from_table(Sheet(columns, span.name, places, "line"), self.roles, needs, rest=rest)
+            bad = sorted([*bad, *batch.bad], key=lambda rows: rows.first)
             yield Batch(batch.evalset, batch.outputs, batch.keys, batch.rows, len(lines), bad)
             first += len(lines)
 
@@ -90,15 +92,15 @@ class ParquetPart:
     def file(self) -> str:
         return self.path
 
-    def read(self, needs: Needs) -> Iterator[Batch]:
+    def read(self, needs: Needs, *, rest: bool = False) -> Iterator[Batch]:
         import pyarrow
 
         done = 0
         try:
             if self.fault:
                 raise BadInput(self.fault)
-            for table in self._tables():
-                yield from_table(table, self.roles, needs)
+            for table in self._tables(_columns(self.roles, rest=rest)):
+                yield from_table(table, self.roles, needs, rest=rest)
                 done += len(table)
         except (pyarrow.ArrowException, OSError, BadInput) as error:
             reason = str(error).splitlines()[0]
@@ -108,11 +110,11 @@ class ParquetPart:
             lost = Bad(self.path, self.first + done, self.first + self.count - 1, f"the rows cannot be read: {reason}")
             yield Batch(nothing.evalset, nothing.outputs, (), (), len(lost), [lost])
 
-    def _tables(self) -> Iterator[Sheet]:
+    def _tables(self, wanted: Sequence[str]) -> Iterator[Sheet]:
         first, skip, left = self.first, self.skip, self.count
         with open_parquet(self.path) as file:
             batches = file.iter_batches(
-                batch_size=BATCH_ITEMS, row_groups=[self.group], columns=list(_columns(self.roles)), use_threads=False
+                batch_size=BATCH_ITEMS, row_groups=[self.group], columns=list(wanted), use_threads=False
             )
             for batch in batches:
                 if skip >= batch.num_rows:
@@ -142,9 +144,9 @@ def open_parquet(path: str) -> Any:
     return pyarrow.parquet.ParquetFile(path, buffer_size=1 << 20)
 
 
-def _columns(roles: Roles) -> tuple[str, ...]:
+def _columns(roles: Roles, *, rest: bool = False) -> tuple[str, ...]:
     single = [name for name in (roles.source, roles.id, roles.group) if name is not None]
-    return tuple(dict.fromkeys([*single, *roles.references, *roles.outputs.values()]))
+    return tuple(dict.fromkeys([*single, *roles.references, *roles.outputs.values(), *(roles.rest if rest else ())]))
 
 
 def _lines(span: Span) -> Lines:

@@ -1,4 +1,8 @@
-"""What people hand over from Python: lists, mappings, an evaluation set; one way in for every public function."""
+"""What people hand over from Python, in any of its shapes: one way in for every public function.
+
+Lists and mappings of texts, an evaluation set, a data frame (pandas, polars), an Arrow table, a Hugging Face data set,
+a list of records or a mapping of columns; frames may be wide (a column a system) or long (a column ``system``).
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,33 @@ from typing import Any, TypedDict
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.inputs.checks import check_references
+from plainly.inputs.columns import Columns, find_roles, names
+from plainly.inputs.evalsets import read_evalset
+from plainly.inputs.outputs import read_outputs
+from plainly.inputs.tables import Sheet
 
 Outputs = Mapping[str, Sequence[str]]
+_SYSTEM = "system"
+_FRAME = "the data frame"
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """An evaluation set and what systems wrote for it. ``single`` when one unnamed list of outputs was given."""
+    """An evaluation set and what systems wrote for it."""
 
     evalset: EvalSet
     outputs: Outputs
-    single: bool = False
+
+    @property
+    def has_references(self) -> bool:
+        return self.evalset.has_references
 
 
 class TextArguments(TypedDict, total=False):
-    """The keywords with which every public function takes texts."""
+    """The keywords with which every public function takes texts.
+
+    ``columns`` says what the columns of a frame are where their names do not: ``{"source": "complex"}``.
+    """
 
     outputs: Sequence[str] | Outputs
     sources: Sequence[str]
@@ -31,7 +47,7 @@ class TextArguments(TypedDict, total=False):
     evalset: EvalSet
     ids: Sequence[str]
     groups: Sequence[str]
-    columns: Mapping[str, str | Sequence[str]]
+    columns: Columns
 
 
 def take(
@@ -43,9 +59,20 @@ def take(
     evalset: EvalSet | None = None,
     ids: Sequence[str] | None = None,
     groups: Sequence[str] | None = None,
-    columns: Mapping[str, str | Sequence[str]] | None = None,
+    columns: Columns | None = None,
 ) -> Inputs:
-    """Check what was handed over and put it into the shape that everything else works on."""
+    """Check what was handed over and put it into the shape that everything else works on.
+
+    One list of outputs without a name is the system "".
+    """
+    if isinstance(data, Inputs):
+        return data
+    if isinstance(data, EvalSet):
+        evalset, data = data, None
+    if data is not None:
+        if sources is not None or references is not None:
+            raise BadInput("Give either a frame that holds the texts, or sources= and references=, not both.")
+        return _from_sheet(widened(sheet_of(data), columns), evalset, outputs, columns)
     if outputs is None:
         raise BadInput("No outputs were given: outputs=[…] or outputs={'A': […], 'B': […]}.")
     if isinstance(outputs, str):
@@ -56,8 +83,90 @@ def take(
     if evalset is not None:
         if sources is not None or references is not None:
             raise BadInput("Give either an evaluation set or sources and references, not both.")
-        return Inputs(evalset, systems, single=not isinstance(outputs, Mapping))
+        return Inputs(evalset, systems)
     n = len(sources) if sources is not None else len(next(iter(systems.values())))
     checked = check_references(references, n, sources=sources) if references is not None else None
-    made = EvalSet.of(sources, references=checked, groups=groups, ids=ids, items=n)
-    return Inputs(made, systems, single=not isinstance(outputs, Mapping))
+    return Inputs(EvalSet.of(sources, references=checked, groups=groups, ids=ids, items=n), systems)
+
+
+def sheet_of(data: Any) -> Sheet:
+    """A frame, a table, a data set or records as columns by name."""
+    columns = _columns(data)
+    if columns is None:
+        raise BadInput(
+            f"Cannot read texts from {type(data).__name__}. Give lists (outputs=, sources=, references=), a data "
+            "frame, an Arrow table, a Hugging Face Dataset, a list of dicts or a dict of columns."
+        )
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) > 1:
+        raise BadInput(f"The columns have different lengths: {', '.join(map(str, sorted(lengths)))}.")
+    return Sheet(columns, _FRAME, range(1, max(lengths, default=0) + 1), "row")
+
+
+def widened(sheet: Sheet, columns: Columns | None = None) -> Sheet:
+    """A long table (a row for each system and item) as a wide one (a row an item, a column a system).
+
+    Items are told apart by id, or else by source; a table without a column ``system`` passes through.
+    """
+    chosen = dict(columns or {})
+    system = str(chosen.pop(_SYSTEM, _SYSTEM))
+    if system not in sheet.columns:
+        return sheet
+    roles = find_roles(sheet, chosen)
+    by_name = list(roles.outputs.values())
+    key = roles.id or roles.source
+    if len(by_name) != 1 or key is None:
+        return sheet
+    systems, items = names(sheet, system), names(sheet, key)
+    first: dict[str, int] = {}
+    cells: dict[str, dict[str, object]] = {}
+    for row, (name, item) in enumerate(zip(systems, items, strict=True)):
+        first.setdefault(item, row)
+        written = cells.setdefault(name, {})
+        if item in written:
+            raise BadInput(f"{sheet.where(row)}: system {name!r} has a second output for the item {item!r}.")
+        written[item] = sheet.column(by_name[0])[row]
+    for name, written in cells.items():
+        missing = next((item for item in first if item not in written), None)
+        if missing is not None:
+            raise BadInput(f"{sheet.path}: system {name!r} has no output for the item {missing!r}.")
+    rows = list(first.values())
+    wide = {
+        name: [values[row] for row in rows]
+        for name, values in sheet.columns.items()
+        if name not in (system, by_name[0])
+    }
+    wide |= {f"output_{name}": [written[item] for item in first] for name, written in cells.items()}
+    return Sheet(wide, sheet.path, [sheet.places[row] for row in rows], sheet.unit)
+
+
+def _from_sheet(
+    sheet: Sheet, evalset: EvalSet | None, outputs: Sequence[str] | Outputs | None, columns: Columns | None
+) -> Inputs:
+    chosen = {role: name for role, name in (columns or {}).items() if role != _SYSTEM} or None
+    if evalset is None:
+        evalset = read_evalset(table=sheet, columns=chosen, name="")
+    if outputs is not None:
+        return take(evalset=evalset, outputs=outputs)
+    systems = read_outputs([sheet], n=len(evalset), ids=evalset.ids, columns=chosen)
+    unnamed = len(systems) == 1 and _FRAME in systems
+    return Inputs(evalset, {"": systems[_FRAME]} if unnamed else systems)
+
+
+def _columns(data: Any) -> dict[str, list[object]] | None:
+    if isinstance(data, Mapping):
+        return {str(name): list(values) for name, values in data.items()}
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        if not all(isinstance(record, Mapping) for record in data):
+            return None
+        record_names = dict.fromkeys(name for record in data for name in record)
+        return {str(name): [record.get(name) for record in data] for name in record_names}
+    if hasattr(data, "to_pydict"):  # Arrow
+        return dict(data.to_pydict())
+    if hasattr(data, "column_names") and hasattr(data, "features"):  # Hugging Face
+        return {str(name): list(values) for name, values in data[:].items()}
+    if hasattr(data, "get_columns") and hasattr(data, "to_dict"):  # polars
+        return dict(data.to_dict(as_series=False))
+    if hasattr(data, "columns") and hasattr(data, "to_dict"):  # pandas
+        return {str(name): values for name, values in data.to_dict("list").items()}
+    return None

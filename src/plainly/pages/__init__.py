@@ -6,26 +6,26 @@ report gathers what they say (``gather``), draws it (``charts``) and writes it d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from plainly.errors import BadInput
-from plainly.evalset import EvalSet
 from plainly.files import write_whole
 from plainly.pages import paper
 from plainly.pages.gather import Tell, gather
 from plainly.pages.material import Material
 from plainly.pages.render import Plot
 from plainly.pages.summary import Sentence, sentences
-from plainly.scoring.evaluate import Evaluation, SystemScores
+from plainly.questions.score import Options, asked
+from plainly.scoring.scores import Evaluation, SystemScores
 
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Material", "Report", "make_report", "plot"]
+__all__ = ["Material", "Report", "plot", "report"]
 
 
 @dataclass(frozen=True)
@@ -88,62 +88,35 @@ class Report:
         return f"<ul>{lines}</ul>{self.material.evaluation._repr_html_()}"
 
 
-def make_report(
-    evaluation: Evaluation | SystemScores,
+def report(
+    data: Any = None,
     *,
-    evalset: EvalSet,
-    outputs: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
     title: str = "",
     labeller: str | None = "rules",
     audit: bool = True,
     ratings: Any = None,
     tell: Tell | None = None,
+    **options: Unpack[Options],
 ) -> Report:
-    """A report on scores. ``outputs`` are the texts that were scored; without them there is no item browser.
+    """A report on scores: ``data`` is what ``score`` takes, or an evaluation that it returned.
 
     ``labeller`` names who labels operations (None: nobody), ``audit`` says whether tricks are tried on the metrics,
     ``ratings`` are human ratings (see plainly.ratings), and ``tell`` is told what is being done.
     """
-    if isinstance(evaluation, SystemScores):
-        evaluation = Evaluation(evalset.name, {evaluation.system: evaluation})
-    if outputs is None:
-        texts: Mapping[str, Sequence[str]] = {}
-    elif isinstance(outputs, Mapping):
-        texts = outputs
-    else:
-        texts = {next(iter(evaluation)): outputs}
-    if texts and set(texts) != set(evaluation):
-        raise BadInput(
-            f"Scores are of {', '.join(evaluation)}, but outputs of {', '.join(texts)}. Give the same systems."
-        )
-    seed = evaluation.seed if evaluation.seed is not None else 12345
-    estimates = [e for of in evaluation.values() for scores in of.values() for e in scores.intervals.values()]
-    return Report(
-        gather(
-            evaluation,
-            evalset,
-            texts,
-            title=title,
-            labeller=labeller,
-            audit=audit,
-            ratings=ratings,
-            seed=seed,
-            level=estimates[0].level if estimates else 0.95,
-            tell=tell,
-        )
-    )
+    evaluation = asked(data, **options)
+    return Report(gather(evaluation, title=title, labeller=labeller, audit=audit, ratings=ratings, tell=tell))
 
 
 def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair.TopLevelMixin:
     """Scores by one metric, the first if none is named, with intervals: an Altair chart, which a notebook shows."""
     from plainly.pages.charts import score_plots
 
-    if isinstance(result, SystemScores):
-        result = Evaluation("", {result.system: result})
-    chosen = metric if metric is not None else result.specs[0]
-    column = {name: SystemScores(name, {chosen: of[chosen]}) for name, of in result.systems.items()}
-    material = Material(title="", evalset=EvalSet.of(items=result.items), outputs={},
-                        evaluation=Evaluation(result.test_set, column, result.seed))  # fmt: skip
+    evaluation = result if isinstance(result, Evaluation) else result.alone
+    chosen = metric if metric is not None else evaluation.specs[0]
+    column = {system: {chosen: of[chosen]} for system, of in evaluation.items()}
+    material = Material(
+        title="", outputs={}, evalset=evaluation.evalset, evaluation=replace(evaluation, systems=column)
+    )
     drawn = next(score_plots(material), None)
     if drawn is None:
         raise BadInput(f"{chosen} is undefined for every system, so there is nothing to plot.")

@@ -111,7 +111,7 @@ def spread_plots(material: Material) -> Iterator[Plot]:
                 values.append(
                     {"system": short(system), **dict(zip(("a", "b", "m", "c", "d"), map(float, five), strict=True))}
                 )
-        if not values or material.evaluation.items < 5:
+        if not values or material.evaluation.n < 5:
             continue
         if all(value["a"] == value["d"] for value in values) or {v["m"] for v in values} <= {0.0, 1.0}:
             continue  # nothing spreads: a yes or no an item is no distribution

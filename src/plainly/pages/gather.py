@@ -16,9 +16,11 @@ from plainly.evalset import EvalSet
 from plainly.pages import alarms, operating, rated
 from plainly.pages.material import Bools, Habit, Material
 from plainly.questions import doctor
-from plainly.questions.compare import DECIDING, Comparisons, compare
+from plainly.questions.compare import TRIALS, compare
+from plainly.questions.comparisons import DECIDING, Comparisons
+from plainly.sampling import Sampling
 from plainly.scoring import subsets
-from plainly.scoring.evaluate import Evaluation, SystemScores, evaluate
+from plainly.scoring.evaluate import Evaluation, evaluate
 
 T = TypeVar("T")
 Outputs = Mapping[str, Sequence[str]]
@@ -39,19 +41,17 @@ MOST_REFERENCES = 5000
 
 def gather(
     evaluation: Evaluation,
-    evalset: EvalSet,
-    outputs: Outputs,
     *,
     title: str = "",
     labeller: str | None = "rules",
     audit: bool = True,
     ratings: Any = None,
-    seed: int = 12345,
-    level: float = 0.95,
     tell: Tell | None = None,
 ) -> Material:
-    """All that can be said about an evaluation. ``outputs`` may be empty; ``ratings``: see plainly.ratings."""
+    """All that can be said about an evaluation; without its texts, less. ``ratings``: see plainly.ratings."""
     absent: list[str] = []
+    evalset, outputs = evaluation.evalset, evaluation.outputs or {}
+    seed = (evaluation.sampling or Sampling()).seed
 
     def attempt(what: str, make: Callable[[], T], otherwise: T | Any) -> T | Any:
         if tell is not None:
@@ -63,10 +63,8 @@ def gather(
             return otherwise
 
     comparisons: dict[str, Comparisons] = {}
-    if len(evaluation) > 1 and evaluation.items > 1:
-        comparisons = attempt(
-            "comparing systems", lambda: _comparisons(evaluation, evalset, seed=seed, level=level), {}
-        )
+    if len(evaluation) > 1 and evaluation.n > 1:
+        comparisons = attempt("comparing systems", lambda: _comparisons(evaluation), {})
     written = bool(outputs) and evalset.has_sources and len(evalset) > 0
     habits = attempt("what systems do", lambda: _habits(evalset, outputs), ()) if written else ()
     material = Material(
@@ -97,17 +95,13 @@ def gather(
     return Material(**{**vars(material), **parts, "absent": tuple(absent)})
 
 
-def _comparisons(evaluation: Evaluation, evalset: EvalSet, *, seed: int, level: float) -> dict[str, Comparisons]:
-    """All pairs of systems by each metric. Each column of the table is a claim of its own, and is corrected as one."""
-    found = {}
+def _comparisons(evaluation: Evaluation) -> dict[str, Comparisons]:
+    """All pairs of systems by each metric, as compare tests them."""
     # Enough trials for a p-value that can pass Holm's correction with room to spare, whatever the number of systems.
     pairs = len(evaluation) * (len(evaluation) - 1) // 2
-    trials = max(5000, round(2 * pairs / (1 - level)))
-    for spec in evaluation.specs:
-        column = {name: SystemScores(name, {spec: scores[spec]}) for name, scores in evaluation.systems.items()}
-        alone = Evaluation(evaluation.test_set, column, evaluation.seed)
-        found[spec] = compare(alone, evalset, tests=(DECIDING,), seed=seed, level=level, trials=trials)
-    return found
+    level = (evaluation.sampling or Sampling()).level
+    trials = max(TRIALS, round(2 * pairs / (1 - level)))
+    return dict.fromkeys(evaluation.specs, compare(evaluation, tests=(DECIDING,), trials=trials))
 
 
 def _masks(evalset: EvalSet, outputs: Outputs, field: str) -> dict[str, Bools]:
@@ -116,9 +110,9 @@ def _masks(evalset: EvalSet, outputs: Outputs, field: str) -> dict[str, Bools]:
 
 def _habits(evalset: EvalSet, outputs: Outputs) -> tuple[Habit, ...]:
     metrics = list(dict.fromkeys(metric for *_, metric, _ in HABITS))
-    of_systems = evaluate(evalset, outputs, metrics, intervals=False)
+    of_systems = evaluate(evalset, outputs, metrics, sampling=None)
     places, repeated, texts = _flat_references(evalset)
-    of_people = evaluate(repeated, {"people": texts}, metrics, intervals=False)["people"] if places else None
+    of_people = evaluate(repeated, {"people": texts}, metrics, sampling=None)["people"] if places else None
     numbers = np.array([number for _, number in places])
     counts = evalset.reference_counts
     writers = int(counts.min()) if len(counts) and counts.min() == counts.max() else 0

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from plainly.evalset import EvalSet
 from plainly.protocol import Metric
-from plainly.questions.compare import Comparisons
+from plainly.questions.comparisons import Comparisons
 from plainly.questions.doctor import Finding
 from plainly.scoring.evaluate import Evaluation
 from plainly.stats.estimate import Estimate

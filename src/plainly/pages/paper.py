@@ -82,19 +82,21 @@ def methods(material: Material) -> str:
         metrics.append(f"{spec} ({known[0].short})" if known else spec)
     text += f"Metrics: {listed(metrics, most=20)}. "
     estimates = [e for system in material.systems for spec in material.specs if (e := material.estimate(system, spec))]
-    if estimates:
+    sampling = material.evaluation.sampling
+    if estimates and sampling is not None:
         first = estimates[0]
-        text += f"Intervals are {first.level:.0%} ({first.method}, seed {material.evaluation.seed}). "
+        text += f"Intervals are {first.level:.0%} ({first.method}, seed {sampling.seed}). "
     compared = next(iter(material.comparisons.values()), None)
     if compared is not None:
         text += (
             f"Differences between systems were tested by {compared.deciding.replace('-', ' ')} "
             f"({compared.trials:,} trials over {compared.unit}, Riezler and Maxwell 2005) at the "
-            f"{1 - compared.level:.0%} level, with Holm's correction for all pairs within a metric (Holm 1979). "
+            f"{1 - compared.sampling.level:.0%} level, "
+            "with Holm's correction for all pairs within a metric (Holm 1979). "
         )
     if material.operations is not None:
         text += f"Operations were labelled automatically (labeller: {material.operations.labeller}). "
-    signatures = [next(iter(material.evaluation.values()))[spec].signature for spec in material.specs]
+    signatures = [str(next(iter(material.evaluation.values()))[spec].signature) for spec in material.specs]
     return text + "Signatures: " + "; ".join(signatures) + "."
 
 

@@ -34,7 +34,7 @@ def sentences(material: Material) -> list[Sentence]:
 def scope(material: Material) -> str:
     """What was evaluated, in a line."""
     counts = material.evalset.reference_counts
-    parts = [counted(len(material.systems), "system"), counted(material.evaluation.items, "item")]
+    parts = [counted(len(material.systems), "system"), counted(material.evaluation.n, "item")]
     if material.evalset.references:
         low, high = int(counts.min()), int(counts.max())
         parts.append(f"{counted(high, 'reference')} each" if low == high else f"{low} to {high} references each")

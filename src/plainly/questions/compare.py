@@ -7,273 +7,229 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Any, Unpack
 
 import numpy as np
 
 from plainly.errors import BadInput, UnknownName
-from plainly.evalset import EvalSet
+from plainly.inputs.texts import TextArguments
 from plainly.protocol import Better, Floats, Metric
-from plainly.scoring.evaluate import Evaluation, Scores
+from plainly.questions.comparisons import TESTS, Comparison, Comparisons, Test, corrected
+from plainly.questions.score import Asked, asked
+from plainly.result import Note
+from plainly.sampling import Sampling, SamplingOptions
+from plainly.scoring import references, subsets
+from plainly.scoring.references import Drawn, Over
+from plainly.scoring.scores import Evaluation, Scores
+from plainly.scoring.sums import BINS
 from plainly.stats import paired
 from plainly.stats.resample import Resampler
 
-Test = Literal["paired-bootstrap", "approximate-randomisation"]
-TESTS: tuple[Test, ...] = get_args(Test)
-# Claims, matrix and clusters rest on this test when both are run: its error rate is the nominal one for any metric.
-DECIDING: Test = "approximate-randomisation"
+TRIALS = 10_000
 # So many rows are scored in one call; more of them would fill memory with parts that are not needed.
 _ONE_CALL = 20_000
+_SAME = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One system against one baseline, on one metric, by one test. ``difference`` is the system less the baseline.
-
-    ``low`` and ``high`` are the bootstrap interval of the difference. ``p_holm`` and ``p_bh`` are ``p_value`` corrected
-    for all comparisons by this test that were asked for together. The paired bootstrap's p-value, as sacrebleu defines
-    it, looks at one side; ``p_two_sided`` looks at both, and ``p_claim``, on which claims rest, is that with Holm's
-    correction. ``smallest_detectable`` is the difference that a set of this size finds with 80 % power.
-    """
-
-    system: str
-    baseline: str
-    metric: str
-    test: Test
-    score: float
-    baseline_score: float
-    difference: float
-    low: float
-    high: float
-    level: float
-    p_value: float
-    p_holm: float
-    p_bh: float
-    p_two_sided: float
-    p_claim: float
-    effect_size: float
-    smallest_detectable: float
-    wins: int
-    losses: int
-    ties: int
-    n: int
-    draws: int
-    better: Better
-
-    @property
-    def significant(self) -> bool:
-        """Whether a difference may be claimed, all comparisons considered (Holm)."""
-        return self.p_claim <= 1 - self.level + 1e-12
-
-    @property
-    def winner(self) -> str | None:
-        """Who may be called better: nobody without significance, or where the metric has no better side."""
-        if not self.significant or self.better == "neither" or self.difference == 0:
-            return None
-        return self.system if (self.difference > 0) == (self.better == "higher") else self.baseline
-
-
-@dataclass(frozen=True)
-class Comparisons:
-    """All that was compared: ``comparisons`` as asked for; ``pairs``, for matrix and clusters, every two systems."""
-
-    evaluation: Evaluation
-    comparisons: tuple[Comparison, ...]
-    pairs: tuple[Comparison, ...]
-    baseline: str | None
-    tests: tuple[Test, ...]
-    level: float
-    resamples: int
-    trials: int
-    seed: int
-    unit: str
-
-    @property
-    def deciding(self) -> Test:
-        """The test that claims, matrix and clusters rest on."""
-        return DECIDING if DECIDING in self.tests else self.tests[0]
-
-    def pair(self, spec: str, one: str, other: str) -> Comparison:
-        """The deciding comparison of two systems, in whichever order it was made."""
-        for found in self.pairs:
-            if found.metric == spec and found.test == self.deciding and {found.system, found.baseline} == {one, other}:
-                return found
-        raise UnknownName("pair of systems", f"{one}, {other}", self.evaluation, see="plainly compare --help")
-
-    def beats(self, spec: str, one: str, other: str) -> bool:
-        """Whether the first may be called better than the second."""
-        return one != other and self.pair(spec, one, other).winner == one
-
-    def ranking(self, spec: str) -> list[str]:
-        """The systems by score, best first; undefined scores last."""
-        better = next(iter(self.evaluation.values()))[spec].metric.better
-        sign = 1 if better == "lower" else -1
-
-        def key(system: str) -> tuple[bool, float]:
-            value = float(self.evaluation[system][spec])
-            return math.isnan(value), 0.0 if math.isnan(value) else sign * value
-
-        return sorted(self.evaluation, key=key)
-
-    def clusters(self, spec: str) -> list[list[str]]:
-        """The ranking, cut where everyone above beats everyone below; empty where the metric has no better side."""
-        if next(iter(self.evaluation.values()))[spec].metric.better == "neither":
-            return []
-        return paired.clusters(self.ranking(spec), lambda above, below: self.beats(spec, above, below))
-
-    def ties(self, spec: str) -> list[list[str]]:
-        """The largest sets of systems no two of which can be told apart; they may overlap. Best first."""
-        return paired.ties(self.ranking(spec), lambda one, other: self.pair(spec, one, other).significant)
-
-    def matrix(self, spec: str) -> dict[str, dict[str, bool | None]]:
-        """Who beats whom: True for the system of the row, False when beaten, None when it cannot be said."""
-        ranked = self.ranking(spec)
-        return {
-            row: {
-                column: True if self.beats(spec, row, column) else False if self.beats(spec, column, row) else None
-                for column in ranked
-                if column != row
-            }
-            for row in ranked
-        }
-
-    def records(self) -> list[dict[str, Any]]:
-        """One flat record a comparison."""
-        return [
-            {**dataclasses.asdict(found), "significant": found.significant, "winner": found.winner}
-            for found in self.comparisons
-        ]
+class Options(TextArguments, SamplingOptions, Asked, total=False):
+    """What compare takes beside its own options: texts, how to draw, what to measure."""
 
 
 def compare(
-    evaluation: Evaluation,
-    evalset: EvalSet,
+    data: Any = None,
     *,
     baseline: str | None = None,
     tests: Sequence[Test] = TESTS,
-    level: float = 0.95,
-    resamples: int = 1000,
-    trials: int = 10_000,
-    seed: int = 12345,
-    drawn: Mapping[str, Mapping[str, Floats]] | None = None,
+    trials: int = TRIALS,
+    by: str | None = None,
+    over: Over = "items",
+    **options: Unpack[Options],
 ) -> Comparisons:
-    """Test the differences between the systems of an evaluation: all pairs, or each against ``baseline``.
+    """Test the differences between systems: all pairs, or each against ``baseline``.
 
-    Nothing is measured again. In each bootstrap draw all systems are scored on the same items; in each trial of
-    approximate randomisation outputs are swapped between two systems. Where the set has groups, these are drawn or
-    swapped as wholes. ``drawn`` holds other draws for the bootstrap, by metric and system (scoring.references).
+    ``data`` is what ``score`` takes, or an evaluation that it returned, of which nothing is measured again. In each
+    bootstrap draw all systems are scored on the same items; in each trial of approximate randomisation outputs are
+    swapped between two systems. Where the set has groups, these are drawn or swapped as wholes.
     """
-    _check(evaluation, evalset, baseline=baseline, tests=tests, level=level)
-    names = list(evaluation)
-    resampler = Resampler(n=len(evalset), resamples=resamples, seed=seed, groups=evalset.groups)
-    swaps = paired.Swaps(trials=trials, seed=seed, groups=evalset.groups)
-    found: dict[tuple[str, str, str, Test], Comparison] = {}
-    for spec in evaluation.specs:
-        of_spec = {name: evaluation[name][spec] for name in names}
-        totals = None if drawn is None else drawn.get(spec)
-        for made in _of_metric(spec, of_spec, resampler, swaps, tests=tests, level=level, drawn=totals):
-            found[made.system, made.baseline, made.metric, made.test] = made
-    pairs = corrected(list(found.values()))
-    if baseline is None:
-        asked = pairs
+    evaluation = asked(data, paired=True, **options)
+    test = _Tests(baseline, tuple(tests), trials, evaluation.sampling or Sampling())
+    test.check(evaluation)
+    drawn = None
+    if over != "items":
+        if by is not None:
+            raise BadInput("--by and --over go one at a time.")
+        drawn = references.draw(evaluation, over=over)
+        evaluation = references.with_intervals(evaluation, drawn, over=over)
+    if by is None:
+        result = dataclasses.replace(test.run(evaluation, drawn), over=over)
     else:
-        asked = corrected([_facing(each, baseline) for each in found.values() if baseline in _two(each)])
-    return Comparisons(
-        evaluation=evaluation,
-        comparisons=tuple(asked),
-        pairs=tuple(pairs),
-        baseline=baseline,
-        tests=tuple(tests),
-        level=level,
-        resamples=resamples,
-        trials=trials,
-        seed=seed,
-        unit=resampler.unit,
-    )
+        result = _by_subset(evaluation, by, test)
+    return dataclasses.replace(result, remarks=(*result.remarks, *_too_few_draws(result)))
 
 
-def _check(
-    evaluation: Evaluation, evalset: EvalSet, *, baseline: str | None, tests: Sequence[Test], level: float
-) -> None:
-    if len(evaluation) < 2:
-        raise BadInput("A comparison takes at least two systems. Name another file or published system.")
-    if len(evalset) < 2:
-        raise BadInput("A comparison takes at least two items.")
-    if baseline is not None and baseline not in evaluation.systems:
-        raise UnknownName("baseline", baseline, evaluation.systems, see="plainly compare --help")
-    if not 0 < level < 1:
-        raise BadInput(f"The confidence level is between 0 and 1, for example 0.95; not {level}.")
-    for test in tests:
-        if test not in TESTS:
-            raise UnknownName("test", test, TESTS, see="plainly compare --help")
-    if not tests:
-        raise BadInput(f"No test was asked for. There are: {', '.join(TESTS)}")
+@dataclass(frozen=True)
+class _Tests:
+    """How systems are compared."""
+
+    baseline: str | None
+    tests: tuple[Test, ...]
+    trials: int
+    sampling: Sampling
+
+    def check(self, evaluation: Evaluation) -> None:
+        if len(evaluation) < 2:
+            raise BadInput("A comparison takes at least two systems. Name another file or published system.")
+        if evaluation.n < 2:
+            raise BadInput("A comparison takes at least two items.")
+        if self.baseline is not None and self.baseline not in evaluation.systems:
+            raise UnknownName("baseline", self.baseline, evaluation.systems, see="plainly compare --help")
+        for test in self.tests:
+            if test not in TESTS:
+                raise UnknownName("test", test, TESTS, see="plainly compare --help")
+        if not self.tests:
+            raise BadInput(f"No test was asked for. There are: {', '.join(TESTS)}")
+        if self.trials < 1:
+            raise BadInput(f"The number of randomisation trials must be at least 1, not {self.trials}.")
+        rows = [scores.rows for of_system in evaluation.systems.values() for scores in of_system.values()]
+        if evaluation.units == "bins" and not all(map(len, rows)):
+            raise BadInput("This run kept no sums by bin; leave --no-intervals out.")
+
+    def run(self, evaluation: Evaluation, drawn: Drawn | None = None) -> Comparisons:
+        """Every comparison, corrected; ``drawn`` holds other draws for the bootstrap."""
+        sampling, groups = self.sampling, evaluation.evalset.groups
+        units = len(next(iter(evaluation.of_metric(evaluation.specs[0]).values())).rows)
+        resampler = Resampler(units, sampling.resamples, sampling.seed, groups)
+        swaps = paired.Swaps(trials=self.trials, seed=sampling.seed, groups=groups)
+        comparisons: list[Comparison] = []
+        for spec in evaluation.specs:
+            measured = _Measured(evaluation.of_metric(spec), resampler, swaps, self, drawn.get(spec) if drawn else None)
+            comparisons += measured.comparisons(spec, evaluation)
+        return Comparisons(evaluation, tuple(corrected(comparisons)), self.baseline, self.tests, sampling, self.trials)
 
 
-def _of_metric(
-    spec: str,
-    scores: Mapping[str, Scores],
-    resampler: Resampler,
-    swaps: paired.Swaps,
-    *,
-    tests: Sequence[Test],
-    level: float,
-    drawn: Mapping[str, Floats] | None,
-) -> list[Comparison]:
-    names = list(scores)
-    metric = scores[names[0]].metric
-    rows = [scores[name].rows for name in names]
-    values = [float(scores[name]) for name in names]
-    totals = resampler.totals(rows) if drawn is None else [drawn[name] for name in names]
-    draws = _headlines(metric, totals)
-    heads = swaps.totals(rows) if "approximate-randomisation" in tests else []
-    sums = [table.sum(axis=0) for table in rows]
-    segments = _headlines(metric, rows)
-    units = [resampler.units(table) for table in rows]
-    left_out = _headlines(metric, [table.sum(axis=0) - table for table in units])
-    made = []
-    for b, s in combinations(range(len(names)), 2):
-        difference = values[s] - values[b]
-        size = max(abs(values[s]), abs(values[b])) if math.isfinite(difference) else 1.0
-        differences = draws[s] - draws[b]
+class _Measured:
+    """One metric on all systems: the scores of draws, of swaps, of items and with each unit left out, made once."""
+
+    def __init__(
+        self,
+        scores: Mapping[str, Scores],
+        resampler: Resampler,
+        swaps: paired.Swaps,
+        tests: _Tests,
+        drawn: Mapping[str, Floats] | None,
+    ) -> None:
+        self.scores, self.tests, self.names = scores, tests, list(scores)
+        self.metric = scores[self.names[0]].metric
+        rows = [scores[name].rows for name in self.names]
+        totals = resampler.totals(rows) if drawn is None else [drawn[name] for name in self.names]
+        self.draws = _headlines(self.metric, totals)
+        self.heads = swaps.totals(rows) if "approximate-randomisation" in tests.tests else []
+        self.sums = [table.sum(axis=0) for table in rows]
+        self.segments = _headlines(self.metric, rows)
+        units = [resampler.units(table) for table in rows]
+        self.left_out = _headlines(self.metric, [table.sum(axis=0) - table for table in units])
+
+    def comparisons(self, spec: str, evaluation: Evaluation) -> list[Comparison]:
+        """Every pair that is asked for, by every test; the system that is named later is compared with the earlier."""
+        pairs = list(combinations(range(len(self.names)), 2))
+        if self.tests.baseline is not None:
+            base = self.names.index(self.tests.baseline)
+            pairs = [(base, other) for other in range(len(self.names)) if other != base]
+        return [comparison for b, s in pairs for comparison in self._pair(spec, b, s, evaluation)]
+
+    def _pair(self, spec: str, b: int, s: int, evaluation: Evaluation) -> list[Comparison]:
+        system, baseline = (self.scores[self.names[at]] for at in (s, b))
+        difference = float(system) - float(baseline)
+        level, sampling = self.tests.sampling.level, self.tests.sampling
+        differences = self.draws[s] - self.draws[b]
         low, high = _interval(differences, difference, level)
-        spread = paired.spread_of(left_out[s] - left_out[b])
-        per_item = _outcomes(segments[s] - segments[b], better=metric.better)
-        for test in tests:
-            if test == "paired-bootstrap":
-                p = paired.bootstrap_p(differences, difference, size=size)
-                two_sided = paired.two_sided_bootstrap_p(differences, difference, size=size)
-            else:
-                null = paired.randomised_differences(metric.score, (heads[b], heads[s]), (sums[b], sums[s]))
-                p = two_sided = paired.randomisation_p(null, difference, size=size)
-            made.append(
+        spread = paired.spread_of(self.left_out[s] - self.left_out[b])
+        effect_size = spread.effect_size(difference)
+        if evaluation.units == "bins":
+            # A bin varies as the sum of its items does: items differ √(bins / items) times as much from one another.
+            effect_size *= float((BINS / max(evaluation.n, 1)) ** 0.5)
+        wins, losses, ties = self._outcomes(spec, s, b, evaluation)
+        comparisons = []
+        for test in self.tests.tests:
+            p_value, two_sided = self._p_values(test, b, s, differences, difference)
+            comparisons.append(
                 Comparison(
-                    system=names[s],
-                    baseline=names[b],
+                    system=system.system,
+                    baseline=baseline.system,
                     metric=spec,
                     test=test,
-                    score=values[s],
-                    baseline_score=values[b],
+                    score=float(system),
+                    baseline_score=float(baseline),
                     difference=difference,
                     low=low,
                     high=high,
                     level=level,
-                    p_value=p,
+                    p_value=p_value,
                     p_holm=math.nan,
                     p_bh=math.nan,
                     p_two_sided=two_sided,
                     p_claim=math.nan,
-                    effect_size=spread.effect_size(difference),
+                    effect_size=effect_size,
                     smallest_detectable=spread.detectable(level=level),
-                    wins=per_item[0],
-                    losses=per_item[1],
-                    ties=per_item[2],
-                    n=len(scores[names[s]].ids),
-                    draws=resampler.resamples if test == "paired-bootstrap" else swaps.trials,
-                    better=metric.better,
+                    wins=wins,
+                    losses=losses,
+                    ties=ties,
+                    n=system.n,
+                    draws=sampling.resamples if test == "paired-bootstrap" else self.tests.trials,
+                    better=self.metric.better,
                 )
             )
-    return made
+        return comparisons
+
+    def _p_values(self, test: Test, b: int, s: int, differences: Floats, difference: float) -> tuple[float, float]:
+        """The test's p-value and its two-sided one."""
+        values = [float(self.scores[self.names[at]]) for at in (b, s)]
+        size = max(map(abs, values)) if math.isfinite(difference) else 1.0
+        if test == "paired-bootstrap":
+            one_sided = paired.bootstrap_p(differences, difference, size=size)
+            return one_sided, paired.two_sided_bootstrap_p(differences, difference, size=size)
+        heads, sums = (self.heads[b], self.heads[s]), (self.sums[b], self.sums[s])
+        p_value = paired.randomisation_p(
+            paired.randomised_differences(self.metric.score, heads, sums), difference, size=size
+        )
+        return p_value, p_value
+
+    def _outcomes(self, spec: str, s: int, b: int, evaluation: Evaluation) -> tuple[int, int, int]:
+        """On how many items the system is better, worse and equal; undefined items are in none."""
+        if evaluation.units == "items":
+            return _outcomes(self.segments[s] - self.segments[b], better=self.metric.better)
+        counts = evaluation.outcomes.get((spec, self.names[s], self.names[b]))
+        if counts is None:
+            lower, higher, ties = evaluation.outcomes.get((spec, self.names[b], self.names[s]), (0, 0, 0))
+        else:
+            higher, lower, ties = counts
+        return (lower, higher, ties) if self.metric.better == "lower" else (higher, lower, ties)
+
+
+def _by_subset(evaluation: Evaluation, by: str, tests: _Tests) -> Comparisons:
+    """The comparison on each subset, corrected as the one family that they are."""
+    texts = evaluation.outputs or dict.fromkeys(evaluation, ())
+    divided = subsets.divide(evaluation.evalset, texts, by, together=True)
+    parts: dict[str, Comparisons] = {}
+    for subset in divided:
+        mask = next(iter(subset.masks.values()))
+        if int(mask.sum()) >= 2:
+            parts[subset.label] = tests.run(evaluation.chosen(mask))
+    every = corrected([pair for part in parts.values() for pair in part.comparisons])
+    for label, part in parts.items():
+        own, every = tuple(every[: len(part.comparisons)]), every[len(part.comparisons) :]
+        parts[label] = dataclasses.replace(part, comparisons=own)
+    return Comparisons(
+        evaluation,
+        (),
+        tests.baseline,
+        tests.tests,
+        tests.sampling,
+        tests.trials,
+        by=by,
+        subsets=tuple(parts.items()),
+        remarks=tuple(subsets.warnings(divided)),
+    )
 
 
 def _headlines(metric: Metric, tables: Sequence[Floats]) -> list[Floats]:
@@ -292,57 +248,24 @@ def _interval(drawn: Floats, difference: float, level: float) -> tuple[float, fl
 
 
 def _outcomes(differences: Floats, *, better: Better) -> tuple[int, int, int]:
-    """On how many items the system is better, worse and equal by this metric; undefined items are in none."""
     sign = -1 if better == "lower" else 1
-    tied = np.abs(differences) < 1e-9
+    tied = np.abs(differences) < _SAME
     wins = (sign * differences > 0) & ~tied
     losses = (sign * differences < 0) & ~tied
     return int(wins.sum()), int(losses.sum()), int(tied.sum())
 
 
-def _two(found: Comparison) -> tuple[str, str]:
-    return found.system, found.baseline
-
-
-def _facing(found: Comparison, baseline: str) -> Comparison:
-    """The same comparison with ``baseline`` as the baseline."""
-    if found.baseline == baseline:
-        return found
-    return dataclasses.replace(
-        found,
-        system=found.baseline,
-        baseline=found.system,
-        score=found.baseline_score,
-        baseline_score=found.score,
-        difference=-found.difference,
-        low=-found.high,
-        high=-found.low,
-        effect_size=-found.effect_size,
-        wins=found.losses,
-        losses=found.wins,
+def _too_few_draws(result: Comparisons) -> list[Note]:
+    """Many comparisons need many draws: the smallest p-value that is possible, corrected, may not be small enough."""
+    family = max(map(result.family, result.evaluation.specs), default=0)
+    bootstrap = result.deciding == "paired-bootstrap"
+    draws = result.sampling.resamples if bootstrap else result.trials
+    alpha = 1 - result.sampling.level
+    if family / (draws + 1) <= alpha:
+        return []
+    option, needed = "--resamples" if bootstrap else "--trials", math.ceil(2 * family / alpha)
+    message = (
+        f"With {draws} draws no pair can be told apart after correction for {family} pairs. Use {option} {needed} or "
+        "more."
     )
-
-
-def corrected(found: Sequence[Comparison]) -> list[Comparison]:
-    """With p-values corrected within each test, over all systems and metrics that were compared together."""
-    made = list(found)
-    for test in dict.fromkeys(each.test for each in found):
-        places = [place for place, each in enumerate(found) if each.test == test]
-        one_by_one = [found[place].p_value for place in places]
-        by_holm, by_bh = paired.holm(one_by_one), paired.benjamini_hochberg(one_by_one)
-        claims = paired.holm([found[place].p_two_sided for place in places])
-        for place, p_holm, p_bh, p_claim in zip(places, by_holm, by_bh, claims, strict=True):
-            made[place] = dataclasses.replace(found[place], p_holm=p_holm, p_bh=p_bh, p_claim=p_claim)
-    return made
-
-
-def corrected_together(parts: Mapping[str, Comparisons]) -> dict[str, Comparisons]:
-    """Comparisons on several subsets, corrected as the one family that they are."""
-    asked = corrected([each for part in parts.values() for each in part.comparisons])
-    pairs = corrected([each for part in parts.values() for each in part.pairs])
-    made = {}
-    for label, part in parts.items():
-        mine, asked = tuple(asked[: len(part.comparisons)]), asked[len(part.comparisons) :]
-        every, pairs = tuple(pairs[: len(part.pairs)]), pairs[len(part.pairs) :]
-        made[label] = dataclasses.replace(part, comparisons=mine, pairs=every)
-    return made
+    return [Note(message, "warning", "few-draws")]

@@ -100,7 +100,7 @@ class Explained:
 def explain_sari(evalset: EvalSet, outputs: Mapping[str, Sequence[str]]) -> Explained:
     """All variants of SARI on the same outputs."""
     with_copy = {**outputs, _COPY: evalset.sources}
-    return Explained(evaluate(evalset, with_copy, SPECS, intervals=False), tuple(outputs))
+    return Explained(evaluate(evalset, with_copy, SPECS, sampling=None), tuple(outputs))
 
 
 def _why(spec: str) -> str:

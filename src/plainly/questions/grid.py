@@ -24,7 +24,7 @@ from plainly.errors import BadInput, UnknownName, did_you_mean
 from plainly.evalset import EvalSet
 from plainly.files import write_whole
 from plainly.result import Table
-from plainly.scoring.evaluate import Evaluation, Scores, SystemScores, evaluate
+from plainly.scoring.evaluate import Evaluation, Scores, evaluate
 from plainly.scoring.scorefile import open_saved, save
 
 SCHEMA = "plainly.grid/1"
@@ -210,11 +210,11 @@ class MeasureCell:
         before = {} if self.restart else _kept(path, key)
         missing = [spec for spec in self.metrics if spec not in before]
         if missing:
-            new = evaluate(evalset, {task.name: outputs}, missing, intervals=False)[task.name]
+            new = evaluate(evalset, {task.name: outputs}, missing, sampling=None)[task.name]
             scores = {
                 spec: new[spec] if spec in missing else before[spec] for spec in {**before, **dict.fromkeys(missing)}
             }
-            save(str(path), Evaluation(evalset.name, {task.name: SystemScores(task.name, scores)}), evalset)
+            save(str(path), Evaluation(evalset, {task.name: scores}))
             write_whole(path.with_suffix(".json"), json.dumps({"key": key}))
         else:
             scores = before
@@ -237,14 +237,14 @@ def _kept(path: Path, key: str) -> dict[str, Scores]:
     try:
         if json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["key"] != key:
             return {}
-        evaluation, _ = open_saved(str(path))
+        evaluation = open_saved(str(path))
     except (OSError, ValueError, KeyError, BadInput):
         return {}
     found = next(iter(evaluation.values()))
     return {
         spec: scores
         for spec, scores in found.items()
-        if scores.signature.startswith(protocol.spec(registry.metric(spec), full=True))
+        if scores.signature.spec == protocol.spec(registry.metric(spec), full=True)
     }
 
 
@@ -257,14 +257,14 @@ def _key(evalset: EvalSet, outputs: Sequence[str]) -> str:
 
 def _put_together(config: Config, test_set: TestSet) -> Path:
     evalset = test_set.load()
-    systems: dict[str, SystemScores] = {}
+    systems: dict[str, dict[str, Scores]] = {}
     for cell in config.cells:
         if cell.test_set.name == test_set.name:
             path = config.out / "cells" / _safe(test_set.name) / f"{_safe(cell.name)}.npz"
-            found = next(iter(open_saved(str(path))[0].values()))
-            systems[cell.name] = SystemScores(cell.name, {spec: found[spec] for spec in config.metrics})
+            found = next(iter(open_saved(str(path)).values()))
+            systems[cell.name] = {spec: found[spec] for spec in config.metrics}
     target = config.out / f"{_safe(test_set.name)}.npz"
-    save(str(target), Evaluation(evalset.name, systems), evalset)
+    save(str(target), Evaluation(evalset, systems))
     return target
 
 

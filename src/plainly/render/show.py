@@ -79,15 +79,15 @@ def wide(records: Sequence[Record]) -> list[Record]:
     if not all({"system", "metric", "output", "value"} <= record.keys() for record in records):
         return list(records)
     rows: dict[tuple[Any, ...], Record] = {}
-    long = ("metric", "output", "value", "low", "high", "signature")
+    headlines: dict[str, str] = {}
+    of_number = ("metric", "output", "value", "low", "high", "signature")
     for record in records:
-        who = {name: value for name, value in record.items() if name not in long}
+        who = {name: value for name, value in record.items() if name not in of_number}
         row = rows.setdefault(tuple(who.items()), who)
-        name = record["metric"] if record.get("headline") else f"{record['metric']}.{record['output']}"
+        metric, output = record["metric"], record["output"]
+        name = metric if headlines.setdefault(metric, output) == output else f"{metric}.{output}"
         row[name] = record["value"]
-        for end in ("low", "high"):
-            if record.get(end) is not None:
-                row[f"{name}.{end}"] = record[end]
+        row |= {f"{name}.{end}": record[end] for end in ("low", "high") if record.get(end) is not None}
     return list(rows.values())
 
 

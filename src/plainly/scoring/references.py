@@ -9,74 +9,70 @@ Since items are independent, any combination of halves is a draw: some twenty me
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.protocol import Floats, Metric
-from plainly.scoring.evaluate import Evaluation, Scores, SystemScores, evaluate
+from plainly.protocol import Floats
+from plainly.sampling import Sampling
+from plainly.scoring.evaluate import evaluate
+from plainly.scoring.scores import Evaluation, Scores
 from plainly.stats.resample import Resampler, VariantResampler, interval, sum_by_group
 
 Over = Literal["items", "references", "both"]
 OVER: tuple[Over, ...] = ("items", "references", "both")
+Drawn = Mapping[str, Mapping[str, Floats]]  # by metric, then system
 _HALVES = 20
 
 
-def draw(
-    evalset: EvalSet,
-    outputs: Mapping[str, Sequence[str]],
-    evaluation: Evaluation,
-    *,
-    over: Literal["references", "both"],
-    resamples: int = 1000,
-    seed: int = 12345,
-    halves: int = _HALVES,
-) -> dict[str, dict[str, Floats]]:
+def draw(evaluation: Evaluation, *, over: Literal["references", "both"], halves: int = _HALVES) -> Drawn:
     """Summed rows of every draw by metric and system. Metrics that need no references are in it only over both."""
-    needing = [spec for spec in evaluation.specs if "references" in _metric(evaluation, spec).needs]
+    sampling = evaluation.sampling or Sampling()
+    needing = [spec for spec, metric in evaluation.metrics.items() if "references" in metric.needs]
     if not needing:
         raise BadInput("None of these metrics compares with references, so other references would change nothing.")
-    variants = _variants(evalset, outputs, evaluation, needing, halves=halves, seed=seed)
-    resampler = VariantResampler(resamples=resamples, seed=seed, units=over == "both")
+    variants = _variants(evaluation, needing, halves=halves, seed=sampling.seed)
+    resampler = VariantResampler(sampling.resamples, sampling.seed, units=over == "both")
     drawn = {spec: {system: resampler.totals(variants[spec][system]) for system in evaluation} for spec in needing}
     if over == "both":
-        items = Resampler(n=len(evalset), resamples=resamples, seed=seed, groups=evalset.groups)
+        items = Resampler(evaluation.n, sampling.resamples, sampling.seed, evaluation.evalset.groups)
         for spec in (spec for spec in evaluation.specs if spec not in needing):
-            totals = items.totals([evaluation[system][spec].rows for system in evaluation])
+            totals = items.totals([scores.rows for scores in evaluation.of_metric(spec).values()])
             drawn[spec] = dict(zip(evaluation, totals, strict=True))
     return drawn
 
 
-def with_intervals(
-    evaluation: Evaluation, drawn: Mapping[str, Mapping[str, Floats]], *, over: str, level: float = 0.95, seed: int
-) -> Evaluation:
+def with_intervals(evaluation: Evaluation, drawn: Drawn, *, over: str) -> Evaluation:
     """The evaluation with intervals from these draws; a metric that has none gets no interval."""
+    sampling = evaluation.sampling or Sampling()
     unit = "references" if over == "references" else "items and references"
-    systems = {}
-    for system, of_system in evaluation.systems.items():
-        estimated = {}
-        for spec, found in of_system.items():
-            named = {}
-            if spec in drawn:
-                estimates = interval(found.rows, found.metric.score, drawn[spec][system], level=level, unit=unit)
-                named = dict(zip(found.metric.outputs, estimates, strict=True))
-            estimated[spec] = Scores(found.metric, system, found.ids, found.rows, found.signature, named)
-        systems[system] = SystemScores(system, estimated)
-    return Evaluation(evaluation.test_set, systems, seed=seed)
+
+    def estimated(system: str, spec: str, scores: Scores) -> Scores:
+        if spec not in drawn:
+            return replace(scores, intervals={})
+        totals = drawn[spec][system]
+        return scores.with_estimates(
+            interval(scores.rows, scores.metric.score, totals, sampling=sampling, unit=unit, totals=scores.totals)
+        )
+
+    systems = {
+        system: {spec: estimated(system, spec, scores) for spec, scores in of_system.items()}
+        for system, of_system in evaluation.systems.items()
+    }
+    return replace(evaluation, systems=systems)
 
 
-def _variants(
-    evalset: EvalSet,
-    outputs: Mapping[str, Sequence[str]],
-    evaluation: Evaluation,
-    specs: Sequence[str],
-    *,
-    halves: int,
-    seed: int,
-) -> dict[str, dict[str, Floats]]:
+def _variants(evaluation: Evaluation, specs: Sequence[str], *, halves: int, seed: int) -> dict[str, dict[str, Floats]]:
     """Rows (units, halves, k) by metric and system: the item's own row, moved as each half of its references moves."""
+    evalset, outputs = evaluation.evalset, evaluation.outputs
+    if outputs is None:
+        raise BadInput(
+            "To draw other references, outputs are measured against halves of them, and the texts are not at hand: "
+            "they are not kept with saved scores, nor of a corpus too large to hold. Give the texts of a smaller set."
+        )
     counts = evalset.reference_counts
     if int(counts.max(initial=0)) < 2:
         raise BadInput("Every item has one reference at most, which says nothing about others. Use --over items.")
@@ -94,18 +90,14 @@ def _variants(
                 for row, m in zip(evalset.references, size, strict=True)
             ),
         )
-        measured.append(evaluate(half, outputs, specs, intervals=False))
+        measured.append(evaluate(half, outputs, {spec: evaluation.metrics[spec] for spec in specs}, sampling=None))
     variants: dict[str, dict[str, Floats]] = {}
     for spec in specs:
         variants[spec] = {}
         for system in outputs:
-            rows = np.stack([found[system][spec].rows for found in measured])
+            rows = np.stack([evaluation_of_half[system][spec].rows for evaluation_of_half in measured])
             # The mean of a few halves lies nearer to them than the true mean does, hence the factor.
             moved = (rows - rows.mean(axis=0)) * scale[:, None] * np.sqrt(halves / (halves - 1))
             around = evaluation[system][spec].rows + moved
             variants[spec][system] = np.stack([sum_by_group(table, evalset.groups) for table in around], axis=1)
     return variants
-
-
-def _metric(evaluation: Evaluation, spec: str) -> Metric:
-    return next(iter(evaluation.values()))[spec].metric

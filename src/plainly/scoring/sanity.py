@@ -8,20 +8,21 @@ references that are left, so every system is scored against as few: each referen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.protocol import Metric
-from plainly.scoring.evaluate import Evaluation, Scores, SystemScores, evaluate, with_intervals
-from plainly.stats.resample import Method, Resampler
+from plainly.result import Record, Table
+from plainly.scoring.evaluate import estimated, evaluate
+from plainly.scoring.scores import Evaluation, Scores
 
 HELD_OUT = "(held-out reference)"
 
 
-def rows(evalset: EvalSet, *, seed: int = 12345) -> dict[str, tuple[str, ...]]:
+def rows(evalset: EvalSet, *, seed: int) -> dict[str, tuple[str, ...]]:
     """The outputs by name: identity, the first 80 % of the words, nothing, the words in disorder."""
     if not evalset.has_sources:
         raise BadInput("Sanity rows are made from the sources. Add them: --source FILE")
@@ -45,57 +46,52 @@ class LeaveOneOut:
 
     @property
     def items(self) -> int:
-        return self.evaluation.items
+        return self.evaluation.n
+
+    def json(self) -> Record:
+        return {
+            "references": self.references,
+            "folds": self.folds,
+            "items": self.items,
+            "systems": self.evaluation.systems_json(),
+        }
+
+    def tables(self) -> list[Table]:
+        caption = f"Against {self.references} references, each left out once for all systems ({self.items} items)"
+        return [replace(self.evaluation.table(), caption=caption)]
 
 
-def leave_one_out(
-    evalset: EvalSet,
-    outputs: Mapping[str, Sequence[str]],
-    metrics: Sequence[str | Metric],
-    *,
-    intervals: bool = True,
-    level: float = 0.95,
-    resamples: int = 1000,
-    method: Method = "percentile",
-    seed: int = 12345,
-) -> LeaveOneOut:
+def leave_one_out(evaluation: Evaluation) -> LeaveOneOut:
     """Score each reference against the others, and every system against the same ones; rows are averaged over folds.
 
     Items with a single reference cannot take part and are left out.
     """
-    chosen = np.flatnonzero(evalset.reference_counts >= 2)
-    if not len(chosen):
+    if evaluation.outputs is None:
+        raise BadInput("A reference is held out by measuring again, and the texts are not at hand.")
+    chosen = evaluation.evalset.reference_counts >= 2
+    if not chosen.any():
         raise BadInput("A reference can only be held out where an item has two or more.")
-    kept = evalset[chosen]
-    texts = {system: tuple(lines[int(i)] for i in chosen) for system, lines in outputs.items()}
-    counts = kept.reference_counts
-    folds = [_fold(kept, texts, metrics, left_out) for left_out in range(int(counts.max()))]
-    resampler = Resampler(n=len(kept), resamples=resamples, seed=seed, groups=kept.groups)
-    systems = {}
+    kept = evaluation.chosen(chosen)
+    counts = kept.evalset.reference_counts
+    folds = [_fold(kept.evalset, kept.outputs or {}, kept.metrics, left_out) for left_out in range(int(counts.max()))]
+    remark = f"left-out:1 of {int(counts.max())}"
+    systems: dict[str, dict[str, Scores]] = {}
     for system in folds[0]:
-        scores = {
-            spec: Scores(
-                found.metric,
-                system,
-                found.ids,
-                np.mean([fold[system][spec].rows for fold in folds], axis=0),
-                f"{found.signature}|left-out:1 of {int(counts.max())}",
-            )
-            for spec, found in folds[0][system].items()
-        }
-        if intervals and len(kept) > 1:
-            scores = with_intervals(scores, resampler, level=level, method=method)
-        systems[system] = SystemScores(system, scores)
+        systems[system] = {}
+        for spec, scores in folds[0][system].items():
+            rows = np.mean([fold[system][spec].rows for fold in folds], axis=0)
+            signature = replace(scores.signature, remarks=(*scores.signature.remarks, remark))
+            systems[system][spec] = Scores.of_items(scores.metric, system, rows, signature)
     fewest, most = int(counts.min()) - 1, int(counts.max()) - 1
     return LeaveOneOut(
-        Evaluation(evalset.name, systems, seed=seed if intervals else None),
+        estimated(Evaluation(kept.evalset, systems, evaluation.sampling)),
         str(most) if fewest == most else f"{fewest} to {most}",
         len(folds),
     )
 
 
 def _fold(
-    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], metrics: Sequence[str | Metric], left_out: int
+    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], metrics: Mapping[str, Metric], left_out: int
 ) -> Evaluation:
     """One reference of each item is a system, the others stay. Items with fewer references go round more than once."""
     at = [left_out % len(references) for references in evalset.references]
@@ -107,4 +103,4 @@ def _fold(
         name=evalset.name,
     )
     held_out = tuple(r[k] for r, k in zip(evalset.references, at, strict=True))
-    return evaluate(rest, {**outputs, HELD_OUT: held_out}, metrics, intervals=False)
+    return evaluate(rest, {**outputs, HELD_OUT: held_out}, metrics, sampling=None)

@@ -15,19 +15,21 @@ from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.files import write_whole
 from plainly.render import tables
-from plainly.scoring.evaluate import Evaluation, Scores, SystemScores
+from plainly.scoring.scores import Evaluation, Scores
+from plainly.scoring.signature import Signature
 
 SCHEMA = "plainly.rows/1"
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
-def segment_columns(found: Evaluation, evalset: EvalSet) -> dict[str, list[Any]]:
+def segment_columns(evaluation: Evaluation) -> dict[str, list[Any]]:
     """One record for each system and item: id, group, then every output of every metric as ``metric.output``."""
+    evalset = evaluation.evalset
     columns: dict[str, list[Any]] = {"system": [], "id": []}
     if evalset.groups is not None:
         columns["group"] = []
-    for system, of_system in found.systems.items():
-        columns["system"] += [system] * found.items
+    for system, of_system in evaluation.systems.items():
+        columns["system"] += [system] * evaluation.n
         columns["id"] += evalset.ids
         if evalset.groups is not None:
             columns["group"] += evalset.groups
@@ -38,12 +40,17 @@ def segment_columns(found: Evaluation, evalset: EvalSet) -> dict[str, list[Any]]
     return columns
 
 
-def write_segments(path: str, found: Evaluation, evalset: EvalSet) -> None:
-    """Every item's scores, in the format that the file's name asks for; undefined is null or an empty field."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in _SUFFIXES:
+def check_segments(path: str) -> None:
+    """Raise unless the file's name says in which format to write every item's scores."""
+    if Path(path).suffix.lower() not in _SUFFIXES:
         raise BadInput(f"Cannot tell the format of {path} from its name; let it end in {', '.join(_SUFFIXES)}.")
-    columns = segment_columns(found, evalset)
+
+
+def write_segments(path: str, evaluation: Evaluation) -> None:
+    """Every item's scores, in the format that the file's name asks for; undefined is null or an empty field."""
+    check_segments(path)
+    suffix = Path(path).suffix.lower()
+    columns = segment_columns(evaluation)
     if suffix == ".parquet":
         import pyarrow
         import pyarrow.parquet
@@ -66,54 +73,76 @@ def write_segments(path: str, found: Evaluation, evalset: EvalSet) -> None:
     write_whole(path, text)
 
 
-def save(path: str, found: Evaluation, evalset: EvalSet) -> None:
-    """Keep the measured rows: compare, audit, meta and report read them without measuring again."""
+def check_saved(path: str) -> None:
+    """Raise unless the file's name is that of saved scores."""
     if Path(path).suffix != ".npz":
         raise BadInput(f"Saved scores are a .npz file; name it {Path(path).with_suffix('.npz')}.")
+
+
+def save(path: str, evaluation: Evaluation) -> None:
+    """Keep the measured rows: compare, audit, meta and report read them without measuring again."""
+    check_saved(path)
+    evalset = evaluation.evalset
     arrays: dict[str, Any] = {}
-    about: dict[str, Any] = {
+    entries: list[dict[str, Any]] = []
+    for system, of_system in evaluation.systems.items():
+        for spec, scores in of_system.items():
+            key = f"rows{len(entries)}"
+            arrays[key] = scores.rows
+            arrays[f"totals{len(entries)}"] = scores.totals
+            entries.append({"system": system, "spec": spec, "signature": str(scores.signature), "rows": key})
+    about = {
         "schema": SCHEMA,
         "version": plainly.__version__,
-        "test_set": found.test_set,
-        "fingerprint": evalset.fingerprint,
+        "test_set": evalset.name,
+        "units": evaluation.units,
+        "items": evaluation.n,
+        "drawn": evaluation.drawn,
+        "outcomes": [[*pair, *counts] for pair, counts in evaluation.outcomes.items()],
         "ids": list(evalset.ids),
         "groups": list(evalset.groups) if evalset.groups is not None else None,
         "columns": {name: list(values) for name, values in evalset.columns.items()},
-        "scores": [],
+        "scores": entries,
     }
-    for system, of_system in found.systems.items():
-        for spec, scores in of_system.items():
-            key = f"rows{len(about['scores'])}"
-            arrays[key] = scores.rows
-            about["scores"].append({"system": system, "spec": spec, "signature": scores.signature, "rows": key})
     arrays["about"] = np.frombuffer(json.dumps(about, ensure_ascii=False).encode("utf-8"), dtype=np.uint8)
     sink = io.BytesIO()
     np.savez_compressed(sink, **arrays)
     write_whole(path, sink.getvalue())
 
 
-def open_saved(path: str) -> tuple[Evaluation, EvalSet]:
-    """Scores that were saved, and the set they belong to (ids and groups; its texts are not kept)."""
+def open_saved(path: str) -> Evaluation:
+    """Scores that were saved, with the ids and groups of their set; its texts are not kept.
+
+    Files of the first version have rows by item only, and no totals beside them.
+    """
     try:
         with np.load(path, allow_pickle=False) as arrays:
             about = json.loads(arrays["about"].tobytes().decode("utf-8"))
             if about.get("schema") != SCHEMA:
                 raise BadInput(f"{path} holds {about.get('schema')}, which this version does not read ({SCHEMA}).")
+            binned = about.get("units") == "bins"
             systems: dict[str, dict[str, Scores]] = {}
-            for entry in about["scores"]:
-                metric = registry.metric(entry["spec"])
-                scores = Scores(metric, entry["system"], tuple(about["ids"]), arrays[entry["rows"]], entry["signature"])
+            for number, entry in enumerate(about["scores"]):
+                metric, signature = registry.metric(entry["spec"]), Signature.parse(entry["signature"])
+                scores = Scores.of_items(metric, entry["system"], arrays[entry["rows"]], signature)
+                if binned:
+                    totals = arrays[f"totals{number}"]
+                    scores = Scores(
+                        metric, entry["system"], scores.rows, totals, about["items"], signature, units="bins"
+                    )
                 systems.setdefault(entry["system"], {})[entry["spec"]] = scores
+        evalset = EvalSet.of(
+            items=len(about["ids"]),
+            ids=about["ids"],
+            groups=about["groups"],
+            columns=about["columns"] or None,
+            name=about["test_set"],
+        )
+        outcomes = {tuple(counts[:3]): tuple(counts[3:]) for counts in about.get("outcomes", ())}
     except FileNotFoundError:
         raise BadInput(f"There is no file {path}. Make one with: plainly score … --save {path}") from None
     except (ValueError, KeyError, OSError) as error:
         raise BadInput(
             f"{path} is not a file of saved scores ({error}). Make one with: plainly score … --save FILE.npz"
         ) from error
-    groups, columns = about["groups"], about["columns"]
-    evalset = EvalSet.of(
-        items=len(about["ids"]), ids=about["ids"], groups=groups, columns=columns or None, name=about["test_set"]
-    )
-    return Evaluation(
-        about["test_set"], {name: SystemScores(name, scores) for name, scores in systems.items()}
-    ), evalset
+    return Evaluation(evalset, systems, outcomes=outcomes, drawn=about.get("drawn", "items"))

@@ -1,4 +1,8 @@
-"""Scores of a corpus that is never held: every part is measured somewhere, and what comes back are sums."""
+"""A corpus in files as a source of rows: every part is measured somewhere, and what comes back are rows or sums.
+
+A corpus that can be held gives rows by item, and its evaluation is the one that the same texts give in memory. Of a
+larger one only sums by bin are kept: memory does not grow with it, and no score depends on how it is divided.
+"""
 
 from __future__ import annotations
 
@@ -7,127 +11,45 @@ import hashlib
 import json
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal
+
+import numpy as np
 
 import plainly
 from plainly import protocol, registry
-from plainly.engines import Engine, Tell, needs_gpu, silent
-from plainly.errors import BadInput
-from plainly.evalset import EvalSet
-from plainly.inputs.batch import Bad
+from plainly.engines import Engine, needs_gpu
+from plainly.evalset import EvalSet, shown_fingerprint
+from plainly.inputs.batch import Reading
 from plainly.inputs.corpus import Corpus
 from plainly.inputs.parts import Part
+from plainly.progress import Progress, Tell, unseen
 from plainly.protocol import Floats, Metric, Needs
-from plainly.scoring.evaluate import Evaluation, Scores, SystemScores, measure
-from plainly.scoring.evaluate import signature as signature_of
+from plainly.sampling import Sampling
+from plainly.scoring.evaluate import DEFAULT, Metrics, checked_metrics, estimated, from_rows, measure
+from plainly.scoring.scores import Evaluation, Scores
 from plainly.scoring.segments import SegmentWriter
-from plainly.scoring.sums import BINS, BinOrder, poisson_totals
+from plainly.scoring.signature import Signature
+from plainly.scoring.sums import BinOrder
 from plainly.scoring.totals import State, Totals
-from plainly.stats.estimate import Estimate
-from plainly.stats.resample import Method, interval
 
 OnError = Literal["stop", "set-aside"]
+# A corpus with at most this many scores (items × systems × metrics) is held, and everything can be asked of it.
+HELD = 1_000_000
 # The state is written this many seconds after it was last, or when writing would take a twentieth of the time.
 _SAVE_SECONDS = 1.0
 _SAVE_SHARE = 20
 
 
-@dataclass(frozen=True)
-class Tally:
-    """One metric on one system, from sums alone: as ``evaluate.Scores``, without rows, ids and segments."""
-
-    metric: Metric
-    system: str
-    n: int
-    totals: Floats = field(repr=False)
-    signature: str
-    intervals: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
-    bins: Floats | None = field(default=None, repr=False)
-
-    @cached_property
-    def corpus(self) -> dict[str, float]:
-        """Every output by name, at corpus level; undefined is NaN."""
-        return dict(zip(self.metric.outputs, map(float, self.metric.score(self.totals)), strict=True))
-
-    @property
-    def value(self) -> float | Estimate:
-        """The headline: a number, or an Estimate where intervals were asked for."""
-        headline = self.metric.outputs[0]
-        return self.intervals.get(headline, self.corpus[headline])
-
-    @property
-    def parts(self) -> dict[str, float]:
-        """The outputs beside the headline."""
-        return {name: value for name, value in self.corpus.items() if name != self.metric.outputs[0]}
-
-    @property
-    def ids(self) -> range:
-        """Numbers in place of ids, which are not kept."""
-        return range(self.n)
-
-    def __float__(self) -> float:
-        return self.corpus[self.metric.outputs[0]]
-
-
-@dataclass(frozen=True)
-class StreamEvaluation:
-    """All metrics on all systems of a corpus, how much of it was measured, and which rows were not.
-
-    ``outcomes`` says on how many items one system scores higher, lower and the same as another, by metric and pair.
-    """
-
-    name: str
-    systems: Mapping[str, Mapping[str, Tally]]
-    items: int
-    rows: int  # rows of the corpus
-    read: int  # rows looked at; fewer than ``rows`` when the run was interrupted
-    set_aside: int
-    bad: tuple[Bad, ...]
-    references: tuple[int, int] | None
-    seed: int | None
-    keyed_by: str
-    outcomes: Mapping[tuple[str, str, str], tuple[int, int, int]] = field(default_factory=dict, repr=False)
-    resumed: int = 0  # parts whose sums were found in the state of an earlier run
-
-    def __getitem__(self, system: str) -> Mapping[str, Tally]:
-        return self.systems[system]
-
-    @property
-    def complete(self) -> bool:
-        return self.read == self.rows
-
-    def evaluation(self) -> Evaluation:
-        """For tables and records, which need no more than corpus scores and intervals."""
-        systems = {
-            system: SystemScores(system, cast("dict[str, Scores]", dict(found)))
-            for system, found in self.systems.items()
-        }
-        return Evaluation(self.name, systems, seed=self.seed)
-
-    def binned(self) -> tuple[Evaluation, EvalSet]:
-        """The sums by bin as if each bin were an item, for everything that resamples: compare reads this."""
-        evalset = EvalSet.of(items=BINS, ids=[f"bin {number}" for number in range(BINS)], name=self.name)
-        systems = {}
-        for system, found in self.systems.items():
-            scores = {}
-            for spec, tally in found.items():
-                if tally.bins is None:
-                    raise BadInput("This run kept no sums by bin; leave --no-intervals out.")
-                scores[spec] = Scores(tally.metric, system, evalset.ids, tally.bins, tally.signature, tally.intervals)
-            systems[system] = SystemScores(system, scores)
-        return Evaluation(self.name, systems, seed=self.seed), evalset
-
-
 @dataclass
 class Measure:
-    """The work: read a part, measure its batches with every metric, give back sums."""
+    """The work: read a part, measure its batches with every metric, give back rows (held) or sums."""
 
     metrics: Mapping[str, Metric]
+    held: bool
     binned: bool
     on_error: OnError
     segments: str | None = None
@@ -135,8 +57,8 @@ class Measure:
 
     @property
     def needs(self) -> Needs:
-        found: Needs = frozenset().union(*(metric.needs for metric in self.metrics.values()))
-        return found
+        needs: Needs = frozenset().union(*(metric.needs for metric in self.metrics.values()))
+        return needs
 
     def __call__(self, task: tuple[int, Part], tell: Tell) -> Totals:
         number, part = task
@@ -144,17 +66,16 @@ class Measure:
         writer = SegmentWriter(Path(self.segments) / f"part-{number:06d}.parquet") if self.segments else None
         for batch in part.read(self.needs):
             if batch.bad and self.on_error == "stop":
-                first = batch.bad[0]
-                raise BadInput(f"{first.where}: {first.reason} To set such rows aside: --on-error set-aside")
+                raise batch.bad[0].error()
             totals.put_aside(batch.bad)
             totals.count(batch.evalset)
-            order = BinOrder.of(batch.keys) if self.binned else None
+            order = BinOrder.of(batch.keys) if self.binned and not self.held else None
             headlines: dict[str, dict[str, Floats]] = {spec: {} for spec in self.metrics}
             for system, rows in measure(batch.evalset, batch.outputs, self.metrics):
-                for spec, found in rows.items():
-                    totals.add(system, spec, found, order)
-                    if self.paired:
-                        headlines[spec][system] = self.metrics[spec].score(found)[:, 0]
+                for spec, of_metric in rows.items():
+                    totals.add(system, spec, of_metric, order, part=number if self.held else None)
+                    if self.paired and not self.held:
+                        headlines[spec][system] = self.metrics[spec].score(of_metric)[:, 0]
                 if writer is not None:
                     writer.add(part.file, batch, system, self.metrics, rows)
             for spec, of_systems in headlines.items():
@@ -166,56 +87,83 @@ class Measure:
         return totals
 
 
-def score_stream(
+def evaluate_corpus(
     corpus: Corpus,
-    metrics: Sequence[str | Metric],
+    metrics: Metrics,
     *,
     engine: Engine,
-    intervals: bool = True,
-    level: float = 0.95,
-    resamples: int = 1000,
-    method: Method = "percentile",
-    seed: int = 12345,
+    sampling: Sampling | None = DEFAULT,
     on_error: OnError = "stop",
     segments: str | Path | None = None,
     set_aside: str | Path | None = None,
     paired: bool = False,
     state: Path | None = None,
-    tell: Tell = silent,
-) -> StreamEvaluation:
-    """Measure a corpus of any size. Memory does not grow with it, and no score depends on how it is divided.
+    hold: bool | None = None,
+    progress: Progress = unseen,
+) -> Evaluation:
+    """``evaluate`` for a corpus of any size.
 
-    With ``state``, sums are kept in that file as they come, and a later call with the same corpus and metrics goes on
-    from there. An interrupt (Ctrl-C) ends the measuring, and what was measured is returned: see ``complete``.
-    ``segments`` is a folder for every item's scores as Parquet; ``set_aside`` a JSONL file for rows that are set aside.
-    ``paired`` also counts on how many items each system beats each other one.
+    With ``state``, what was measured is kept in that file as it comes, and a later call with the same corpus and
+    metrics goes on from there. An interrupt (Ctrl-C) ends the measuring, and what was measured is returned: see
+    ``Evaluation.complete``. ``segments`` is a folder for every item's scores as Parquet; ``set_aside`` a JSONL file for
+    rows that are set aside. ``paired`` also counts on how many items each system beats each other one. ``hold`` says
+    whether rows are kept by item (None: where there are not too many).
     """
-    if not 0 < level < 1:
-        raise BadInput(f"The confidence level is between 0 and 1, for example 0.95; not {level}.")
-    chosen = _checked(metrics, corpus)
+    chosen = checked_metrics(metrics, corpus)
+    if hold is None:
+        hold = corpus.rows * len(corpus.systems) * len(chosen) <= HELD
     if segments is not None:
         Path(segments).mkdir(parents=True, exist_ok=True)
-    work = Measure(chosen, intervals, on_error, None if segments is None else str(Path(segments).resolve()), paired)
+    folder = None if segments is None else str(Path(segments).resolve())
+    work = Measure(chosen, hold, sampling is not None, on_error, folder, paired)
     run = _Run(_key(corpus, work), state, Path(set_aside) if set_aside else None)
     resumed = len(run.done)
-    tell(run.totals.read)
-    waiting = [(number, part) for number, part in enumerate(corpus.parts) if number not in run.done]
-    results = engine.run(work, waiting, tell=tell, gpus=1.0 if needs_gpu(list(chosen.values())) else 0.0)
-    try:
-        for place, totals in results:
-            with _uninterrupted():
-                run.finish(waiting[place][0], totals)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        results.close()  # type: ignore[attr-defined]
-        run.save()
-    found = _evaluation(
-        corpus, chosen, run.totals, intervals=intervals, level=level, resamples=resamples, method=method, seed=seed
-    )
-    if found.complete:
+    with progress("measuring", total=corpus.rows, unit="rows") as tell:
+        tell(run.totals.read)
+        run.measure(corpus, work, engine, tell)
+    totals = run.totals
+    reading = Reading(corpus.rows, totals.read, totals.set_aside, tuple(totals.bad), resumed, len(corpus.parts))
+    if hold:
+        evaluation = _of_items(corpus, work, run, sampling)
+    else:
+        evaluation = _of_bins(corpus, chosen, totals, sampling)
+    if reading.complete:
         run.forget()
-    return dataclasses.replace(found, resumed=resumed)
+    return dataclasses.replace(evaluation, reading=reading)
+
+
+def _of_items(corpus: Corpus, work: Measure, run: _Run, sampling: Sampling | None) -> Evaluation:
+    """The evaluation of a corpus that is held: texts are read once more, rows are there."""
+    evalset, outputs = corpus.gather(sorted(run.done), work.needs)
+    rows: dict[str, dict[str, Floats]] = {system: {} for system in corpus.systems}
+    for (system, spec), sums in run.totals.sums.items():
+        rows[system][spec] = np.concatenate([table for _, table in sorted(sums.kept.items())])
+    if not len(evalset):
+        return Evaluation(evalset, {}, sampling)
+    return from_rows(evalset, outputs, work.metrics, rows, sampling)
+
+
+def _of_bins(corpus: Corpus, metrics: Mapping[str, Metric], totals: Totals, sampling: Sampling | None) -> Evaluation:
+    """The evaluation of a corpus of which only sums were kept."""
+    data = shown_fingerprint(totals.fingerprint)
+    signatures = {
+        spec: Signature.of(metric, data=data, references=totals.references or (0, 0))
+        for spec, metric in metrics.items()
+    }
+    systems: dict[str, dict[str, Scores]] = {system: {} for system in corpus.systems}
+    for (system, spec), sums in totals.sums.items():
+        rows = sums.binned.rows if sums.binned is not None else np.empty((0, len(sums.exact.units)))
+        systems[system][spec] = Scores(
+            metrics[spec], system, rows, sums.exact.to_floats(), totals.items, signatures[spec], "bins"
+        )
+    evaluation = Evaluation(
+        EvalSet.of(items=0, name=corpus.name),
+        {system: scores for system, scores in systems.items() if scores},
+        sampling,
+        outcomes=totals.outcomes,
+        drawn={"group": "groups", "source": "sources", "output": "outputs"}.get(corpus.keyed_by, "items"),
+    )
+    return estimated(evaluation)
 
 
 @contextmanager
@@ -240,16 +188,31 @@ class _Run:
 
     def __init__(self, key: str, state: Path | None, aside: Path | None) -> None:
         self._key, self._path, self._aside = key, state, aside
-        found = State.load(state, key) if state is not None else None
-        self.done = set(found.done) if found else set()
-        self.totals = found.totals if found else Totals()
+        saved = State.load(state, key) if state is not None else None
+        self.done = set(saved.done) if saved else set()
+        self.totals = saved.totals if saved else Totals()
         self._saved, self._took, self._unsaved = time.monotonic(), 0.0, False
         if aside is not None:
             aside.touch()
             with open(aside, "r+b") as file:  # what was written after the state was last saved will come again
-                file.truncate(found.aside_bytes if found else 0)
+                file.truncate(saved.aside_bytes if saved else 0)
 
-    def finish(self, number: int, totals: Totals) -> None:
+    def measure(self, corpus: Corpus, work: Measure, engine: Engine, tell: Tell) -> None:
+        """Measure the parts that are not done; an interrupt keeps those that are."""
+        waiting = [(number, part) for number, part in enumerate(corpus.parts) if number not in self.done]
+        gpus = 1.0 if needs_gpu(list(work.metrics.values())) else 0.0
+        results = engine.run(work, waiting, tell=tell, gpus=gpus)
+        try:
+            for place, totals in results:
+                with _uninterrupted():
+                    self._finish(waiting[place][0], totals)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            results.close()  # type: ignore[attr-defined]
+            self._save()
+
+    def _finish(self, number: int, totals: Totals) -> None:
         if self._aside is not None and totals.bad:
             with open(self._aside, "a", encoding="utf-8") as file:
                 for bad in totals.bad:
@@ -258,9 +221,9 @@ class _Run:
         self.done.add(number)
         self._unsaved = True
         if time.monotonic() - self._saved > max(_SAVE_SECONDS, _SAVE_SHARE * self._took):
-            self.save()
+            self._save()
 
-    def save(self) -> None:
+    def _save(self) -> None:
         if self._path is None or not self._unsaved:
             return
         start = time.monotonic()
@@ -282,74 +245,5 @@ def run_key(corpus: Corpus, specs: Iterable[str | Metric]) -> str:
 
 
 def _key(corpus: Corpus, work: Measure) -> str:
-    return f"{run_key(corpus, work.metrics)}-{work.binned}-{work.on_error}-{work.segments}-{work.paired}"
-
-
-def _checked(metrics: Sequence[str | Metric], corpus: Corpus) -> dict[str, Metric]:
-    if not metrics:
-        raise BadInput("No metric was asked for. See: plainly metrics")
-    chosen = {given if isinstance(given, str) else repr(given): registry.metric(given) for given in metrics}
-    for spec, metric in chosen.items():
-        if "source" in metric.needs and not corpus.has_sources:
-            raise BadInput(f"{spec} compares with the source, and no sources were given. Add them (--source FILE).")
-        if "references" in metric.needs and not corpus.has_references:
-            raise BadInput(f"{spec} compares with references, and none were given. Add them (--references FILE…).")
-    return chosen
-
-
-def _evaluation(
-    corpus: Corpus,
-    metrics: Mapping[str, Metric],
-    totals: Totals,
-    *,
-    intervals: bool,
-    level: float,
-    resamples: int,
-    method: Method,
-    seed: int,
-) -> StreamEvaluation:
-    systems: dict[str, dict[str, Tally]] = {}
-    for (system, spec), sums in totals.sums.items():
-        metric, bins = metrics[spec], sums.binned.rows if sums.binned is not None else None
-        signed = _signature(metric, totals)
-        systems.setdefault(system, {})[spec] = Tally(
-            metric, system, totals.items, sums.exact.to_floats(), signed, bins=bins
-        )
-    if intervals and totals.items > 1:
-        unit = {"group": "groups", "source": "sources", "output": "outputs"}.get(corpus.keyed_by, "items")
-        tallies = [tally for found in systems.values() for tally in found.values()]
-        tables = [tally.bins for tally in tallies if tally.bins is not None]
-        name = f"Poisson bootstrap-{method} over {unit}, {resamples} draws"
-        specs = [(system, spec) for system, found in systems.items() for spec in found]
-        drawn = poisson_totals(tables, resamples=resamples, seed=seed)
-        for (system, spec), tally, bins, draws in zip(specs, tallies, tables, drawn, strict=True):
-            estimates = interval(bins, tally.metric.score, draws, level=level, method=method)
-            named = {
-                output: dataclasses.replace(estimate, value=tally.corpus[output], n=totals.items, method=name)
-                for output, estimate in zip(tally.metric.outputs, estimates, strict=True)
-            }
-            systems[system][spec] = dataclasses.replace(tally, intervals=named)
-    return StreamEvaluation(
-        name=corpus.name,
-        systems={system: systems[system] for system in corpus.systems if system in systems},
-        items=totals.items,
-        rows=corpus.rows,
-        read=totals.read,
-        set_aside=totals.set_aside,
-        bad=tuple(totals.bad),
-        references=totals.references,
-        seed=seed if intervals else None,
-        keyed_by=corpus.keyed_by,
-        outcomes=totals.outcomes,
-    )
-
-
-def _signature(metric: Metric, totals: Totals) -> str:
-    """As for a set that is held, with a fingerprint that does not depend on the order of the items."""
-    empty: Any = EvalSet((), ())
-    parts = signature_of(metric, empty).split("|")
-    shown = {"data:": f"data:any-order-{totals.fingerprint:016x}"[:24]}
-    if totals.references is not None:
-        fewest, most = totals.references
-        shown["refs:"] = f"refs:{most}" if fewest == most else f"refs:{fewest}-{most}"
-    return "|".join(next((new for start, new in shown.items() if part.startswith(start)), part) for part in parts)
+    chosen = f"{work.held}-{work.binned}-{work.on_error}-{work.segments}-{work.paired}"
+    return f"{run_key(corpus, work.metrics)}-{chosen}"

@@ -6,15 +6,16 @@ import dataclasses
 import importlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
-from plainly.scoring.evaluate import Evaluation, SystemScores, with_intervals
-from plainly.stats.resample import Method, Resampler
+from plainly.result import Note
+from plainly.scoring.evaluate import estimated
+from plainly.scoring.scores import Evaluation, Scores
 
 Bools = npt.NDArray[np.bool_]
 Outputs = Mapping[str, Sequence[str]]
@@ -57,45 +58,27 @@ def divide(evalset: EvalSet, outputs: Outputs, by: str, *, together: bool = Fals
     raise UnknownName("field", by, known, see=f"what a set can be divided by: {', '.join(known)}")
 
 
-def evaluate_subset(
-    evaluation: Evaluation,
-    evalset: EvalSet,
-    subset: Subset,
-    *,
-    intervals: bool = True,
-    level: float = 0.95,
-    resamples: int = 1000,
-    method: Method = "percentile",
-    seed: int = 12345,
-) -> Evaluation:
-    """The evaluation on a subset's items, from the rows that are there."""
-    systems = {}
-    for system, of_system in evaluation.systems.items():
-        mask = subset.masks[system]
-        scores = {spec: found.subset(mask) for spec, found in of_system.items()}
-        n = int(mask.sum())
-        if intervals and n > 1:
-            groups = None if evalset.groups is None else tuple(np.array(evalset.groups, dtype=object)[mask])
-            resampler = Resampler(n=n, resamples=resamples, seed=seed, groups=groups)
-            scores = with_intervals(scores, resampler, level=level, method=method)
-        systems[system] = SystemScores(system, scores)
-    return Evaluation(evaluation.test_set, systems, seed=seed if intervals else None)
+def evaluate_subset(evaluation: Evaluation, subset: Subset) -> Evaluation:
+    """The evaluation on a subset's items, from the rows that are there; each system may have its own items."""
+    systems: dict[str, Mapping[str, Scores]] = {}
+    for system in evaluation:
+        chosen = replace(evaluation, systems={system: evaluation.systems[system]}).chosen(subset.masks[system])
+        systems |= estimated(chosen).systems
+    return Evaluation(evaluation.evalset[:0], systems, evaluation.sampling)
 
 
-def warnings(subsets: Sequence[Subset]) -> list[tuple[str, str]]:
-    """A code and a message where subsets are too small for their intervals and tests to be relied on."""
+def warnings(subsets: Sequence[Subset]) -> list[Note]:
+    """A warning where subsets are too small for their intervals and tests to be relied on."""
     small = [subset for subset in subsets if subset.fewest < SMALL]
     if not small:
         return []
     shown = ", ".join(f"{subset.label!r} has {subset.fewest}" for subset in small[:4])
     more = f" and {len(small) - 4} more" if len(small) > 4 else ""
-    return [
-        (
-            "small-subset",
-            f"By {small[0].field}, {shown}{more}: with fewer than {SMALL} items intervals are too narrow and "
-            "differences mostly chance.",
-        )
-    ]
+    message = (
+        f"By {small[0].field}, {shown}{more}: with fewer than {SMALL} items intervals are too narrow and differences "
+        "mostly chance."
+    )
+    return [Note(message, "warning", "small-subset")]
 
 
 def _shared(by: str, labels: Sequence[str], outputs: Outputs) -> list[Subset]:
@@ -162,7 +145,7 @@ def _reference_count(evalset: EvalSet) -> list[str]:
 def _split(evalset: EvalSet, texts: Sequence[str]) -> Bools:
     from plainly.text import sentences
 
-    before = evalset.prepare("sentence counts", lambda found: sentences.counts(found.sources))
+    before = evalset.prepare("sentence counts", lambda whole: sentences.counts(whole.sources))
     return np.asarray(sentences.counts(texts) > np.maximum(before, 1), dtype=np.bool_)
 
 

@@ -106,21 +106,3 @@ def bins_of(keys: Sequence[str]) -> Bins:
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(31)
     return (mixed >> np.uint64(64 - BIN_BITS)).astype(np.int64)
-
-
-def poisson_totals(tables: Sequence[Floats], *, resamples: int, seed: int, at_a_time: int = 100) -> list[Floats]:
-    """Summed rows of every Poisson bootstrap draw, (resamples, k) for each table of bins; all tables share the draws.
-
-    Each bin counts 0, 1, 2 … times, Poisson with mean 1, independently of all others (Chamandy et al. 2012): the total
-    number of items varies a little from draw to draw, which no score that is a ratio of sums notices.
-    """
-    if not tables:
-        return []
-    joined = np.concatenate(tables, axis=1)
-    widths = np.cumsum([table.shape[1] for table in tables])[:-1]
-    rng = np.random.default_rng(seed)
-    drawn = [
-        rng.poisson(1.0, size=(min(at_a_time, resamples - start), len(joined))).astype(np.float64) @ joined
-        for start in range(0, resamples, at_a_time)
-    ]
-    return np.split(np.concatenate(drawn), widths, axis=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 from collections.abc import Iterable, Mapping
@@ -14,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from plainly.errors import BadInput
-from plainly.evalset import EvalSet
+from plainly.evalset import EvalSet, fingerprint
 from plainly.files import write_whole
 from plainly.inputs.batch import Bad
 from plainly.protocol import Floats
 from plainly.scoring.sums import Binned, BinOrder, ExactSum
 
-SCHEMA = "plainly.stream/1"
+SCHEMA = "plainly.stream/2"
 # Rows set aside that are kept by name; all are counted, and all are written where a file for them was named.
 NAMED = 1000
 _FINGERPRINTS = 1 << 64
@@ -29,15 +28,25 @@ _SAME = 1e-9  # two scores closer than this are equal, as in plainly.questions.c
 
 @dataclass
 class Sums:
-    """One metric on one system."""
+    """One metric on one system: the sum, and the rows by bin, or by item and part where the corpus is held."""
 
     exact: ExactSum
     binned: Binned | None
+    kept: dict[int, Floats] = field(default_factory=dict)
 
-    def add(self, rows: Floats, order: BinOrder | None) -> None:
+    def add(self, rows: Floats, order: BinOrder | None, part: int | None) -> None:
         self.exact += ExactSum.of(rows)
         if self.binned is not None and order is not None:
             self.binned.add(rows, order)
+        if part is not None:
+            self.kept[part] = np.concatenate([self.kept[part], rows]) if part in self.kept else rows
+
+    def merge(self, other: Sums) -> None:
+        """Add what was measured of other parts."""
+        self.exact += other.exact
+        if self.binned is not None and other.binned is not None:
+            self.binned.rows += other.binned.rows
+        self.kept |= other.kept
 
 
 @dataclass
@@ -60,28 +69,28 @@ class Totals:
         if evalset.references and len(evalset):
             counts = evalset.reference_counts
             self._widen((int(counts.min()), int(counts.max())))
-        self.fingerprint = (self.fingerprint + _fingerprint(evalset)) % _FINGERPRINTS
+        self.fingerprint = (self.fingerprint + fingerprint(evalset.sources, evalset.references)) % _FINGERPRINTS
 
     def put_aside(self, bad: Iterable[Bad]) -> None:
-        for each in bad:
-            self.set_aside += len(each)
-            self.bad.append(each)
+        for rows in bad:
+            self.set_aside += len(rows)
+            self.bad.append(rows)
 
-    def add(self, system: str, spec: str, rows: Floats, order: BinOrder | None) -> None:
-        """Add a batch's rows of one metric on one system."""
+    def add(self, system: str, spec: str, rows: Floats, order: BinOrder | None, *, part: int | None = None) -> None:
+        """Add a batch's rows of one metric on one system; with ``part`` the rows themselves are kept."""
         key = (system, spec)
         if key not in self.sums:
             width = rows.shape[1]
             self.sums[key] = Sums(ExactSum.zero(width), Binned.zero(width) if order is not None else None)
-        self.sums[key].add(rows, order)
+        self.sums[key].add(rows, order, part)
 
     def face(self, spec: str, segments: Mapping[str, Floats]) -> None:
         """Count, for every two systems, which of them scores higher on each item; undefined items are in no count."""
         for one, other in combinations(segments, 2):
             difference = segments[one] - segments[other]
             same = np.abs(difference) < _SAME
-            found = (int(((difference > 0) & ~same).sum()), int(((difference < 0) & ~same).sum()), int(same.sum()))
-            self._outcome((spec, one, other), found)
+            higher, lower = (difference > 0) & ~same, (difference < 0) & ~same
+            self._outcome((spec, one, other), (int(higher.sum()), int(lower.sum()), int(same.sum())))
 
     def merge(self, other: Totals) -> None:
         """Add another part's totals to these."""
@@ -92,14 +101,11 @@ class Totals:
         if other.references is not None:
             self._widen(other.references)
         self.fingerprint = (self.fingerprint + other.fingerprint) % _FINGERPRINTS
-        for key, found in other.sums.items():
-            mine = self.sums.get(key)
-            if mine is None:
-                self.sums[key] = found
-                continue
-            mine.exact += found.exact
-            if mine.binned is not None and found.binned is not None:
-                mine.binned.rows += found.binned.rows
+        for key, sums in other.sums.items():
+            if key in self.sums:
+                self.sums[key].merge(sums)
+            else:
+                self.sums[key] = sums
         for pair, counts in other.outcomes.items():
             self._outcome(pair, counts)
 
@@ -125,10 +131,13 @@ class State:
         totals = self.totals
         arrays: dict[str, Any] = {}
         sums: list[list[Any]] = []
-        for (system, spec), found in totals.sums.items():
-            if found.binned is not None:
-                arrays[f"bins{len(sums)}"] = found.binned.rows
-            sums.append([system, spec, [str(units) for units in found.exact.units], list(found.exact.rest)])
+        for (system, spec), of_metric in totals.sums.items():
+            if of_metric.binned is not None:
+                arrays[f"bins{len(sums)}"] = of_metric.binned.rows
+            for part, rows in of_metric.kept.items():
+                arrays[f"rows{len(sums)}-{part}"] = rows
+            exact = of_metric.exact
+            sums.append([system, spec, [str(units) for units in exact.units], list(exact.rest), [*of_metric.kept]])
         about = {
             "schema": SCHEMA,
             "key": self.key,
@@ -157,9 +166,10 @@ class State:
                 if about.get("schema") != SCHEMA or about["key"] != key:
                     return None
                 sums = {}
-                for number, (system, spec, units, rest) in enumerate(about["sums"]):
+                for number, (system, spec, units, rest, parts) in enumerate(about["sums"]):
                     binned = Binned(arrays[f"bins{number}"]) if f"bins{number}" in arrays else None
-                    sums[system, spec] = Sums(ExactSum(tuple(map(int, units)), tuple(rest)), binned)
+                    kept = {part: arrays[f"rows{number}-{part}"] for part in parts}
+                    sums[system, spec] = Sums(ExactSum(tuple(map(int, units)), tuple(rest)), binned, kept)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError) as error:
@@ -168,19 +178,10 @@ class State:
             items=about["items"],
             read=about["read"],
             set_aside=about["set_aside"],
-            bad=[Bad(*each) for each in about["bad"]],
+            bad=[Bad(*fields) for fields in about["bad"]],
             references=tuple(about["references"]) if about["references"] else None,
             fingerprint=about["fingerprint"],
             sums=sums,
-            outcomes={tuple(each[:3]): tuple(each[3:]) for each in about["outcomes"]},
+            outcomes={tuple(counts[:3]): tuple(counts[3:]) for counts in about["outcomes"]},
         )
         return cls(key, frozenset(about["done"]), totals, about["aside_bytes"])
-
-
-def _fingerprint(evalset: EvalSet) -> int:
-    references = evalset.references or ((),) * len(evalset)
-    digests = b"".join(
-        hashlib.blake2b("\x1f".join((source, *row)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        for source, row in zip(evalset.sources, references, strict=True)
-    )
-    return int(np.frombuffer(digests, dtype="<u8").sum(dtype=np.uint64)) % _FINGERPRINTS

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import BadInput
+from plainly.sampling import Sampling
 from plainly.stats.estimate import Estimate
 from plainly.stats.resample import Floats, Resampler
 from plainly.stats.resample import interval as bootstrap_interval
@@ -54,7 +55,8 @@ class Coefficient:
         if not len(self.rows):
             return Estimate(float("nan"), float("nan"), float("nan"), level, 0, "no unit has two ratings")
         (drawn,) = Resampler(n=len(self.rows), resamples=resamples, seed=seed).totals([self.rows])
-        return bootstrap_interval(self.rows, self.score, drawn, level=level, unit="units")[0]
+        sampling = Sampling(level=level, resamples=resamples, seed=seed)
+        return bootstrap_interval(self.rows, self.score, drawn, sampling=sampling, unit="units")[0]
 
 
 @dataclass(frozen=True)

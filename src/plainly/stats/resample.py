@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import BadInput
+from plainly.sampling import Sampling
 from plainly.stats.estimate import Estimate
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Score = Callable[[Floats], Floats]
-Method = Literal["percentile", "bca"]
 
-Weights = npt.NDArray[np.float32]
+Weights = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
 # Weights are made and used in chunks of at most this many numbers, so that a million items need no terabyte; chunks of
 # few items are smaller, to stay in the processor's cache.
@@ -30,6 +30,24 @@ CHUNK = 8_000_000
 _CACHED = 50_000
 # Whole numbers below this are exact in single precision, in which sums take half the time.
 _EXACT = 2**24
+_POISSON = 100
+
+
+class Draws(Protocol):
+    """A way to draw: what it is called, what it draws, and the summed rows of every draw."""
+
+    name: ClassVar[str]
+
+    @property
+    def unit(self) -> str: ...
+
+    def units(self, rows: Floats) -> Floats:
+        """Rows of the units that are drawn."""
+        ...
+
+    def totals(self, tables: Sequence[Floats]) -> list[Floats]:
+        """Summed rows of every draw, (resamples, k) for each table; all tables share the draws."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -39,14 +57,13 @@ class Resampler:
     The same seed gives the same draws for every metric, system and number of processes.
     """
 
+    name: ClassVar[str] = "bootstrap"
     n: int
-    resamples: int = 1000
-    seed: int = 12345
+    resamples: int
+    seed: int
     groups: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.resamples < 1:
-            raise BadInput(f"The number of bootstrap draws must be at least 1, not {self.resamples}.")
         if self.groups is not None and len(self.groups) != self.n:
             raise BadInput(f"{len(self.groups)} groups were given for {self.n} items.")
 
@@ -93,14 +110,39 @@ def chunk_size(units: int) -> int:
 
 
 @dataclass(frozen=True)
+class PoissonResampler:
+    """Poisson bootstrap draws over bins of items, for a corpus too large to hold.
+
+    Each bin counts 0, 1, 2 … times, Poisson with mean 1, independently of all others (Chamandy et al. 2012): the total
+    number of items varies a little from draw to draw, which no score that is a ratio of sums notices.
+    """
+
+    name: ClassVar[str] = "Poisson bootstrap"
+    resamples: int
+    seed: int
+    unit: str = "items"
+
+    def units(self, rows: Floats) -> Floats:
+        return rows
+
+    def totals(self, tables: Sequence[Floats]) -> list[Floats]:
+        return weighted_sums(tables, self._weights)
+
+    def _weights(self, bins: int) -> Iterator[Weights]:
+        rng = np.random.default_rng(self.seed)
+        for start in range(0, self.resamples, _POISSON):
+            yield rng.poisson(1.0, size=(min(_POISSON, self.resamples - start), bins)).astype(np.float64)
+
+
+@dataclass(frozen=True)
 class VariantResampler:
     """Draws over variants of each unit's row, such as the row against other references; with ``units`` over both.
 
     Every draw takes one variant of each unit, or of as many units drawn with replacement.
     """
 
-    resamples: int = 1000
-    seed: int = 12345
+    resamples: int
+    seed: int
     units: bool = False
 
     def totals(self, variants: Floats) -> Floats:
@@ -147,23 +189,22 @@ def interval(
     score: Score,
     drawn: Floats,
     *,
-    level: float = 0.95,
-    method: Method = "percentile",
+    sampling: Sampling,
     unit: str = "items",
+    name: str = Resampler.name,
+    totals: Floats | None = None,
 ) -> list[Estimate]:
-    """An Estimate for each output of ``score``, from the totals of bootstrap draws (``Resampler.totals``)."""
-    if not 0 < level < 1:
-        raise BadInput(f"The confidence level is between 0 and 1, for example 0.95; not {level}.")
-    values = score(rows.sum(axis=0))
+    """An Estimate for each output of ``score``, from the totals of draws; ``totals`` are those of all units."""
+    values = score(rows.sum(axis=0) if totals is None else totals)
     draws = score(drawn)
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    tails = np.array([(1 - sampling.level) / 2, (1 + sampling.level) / 2])
     quantiles = np.broadcast_to(tails[:, None], (2, len(values)))
-    if method == "bca":
+    if sampling.method == "bca":
         quantiles = _bca_quantiles(values, draws, jackknife(rows, score), tails)
-    name = f"bootstrap-{method} over {unit}, {len(draws)} draws"
+    method = f"{name}-{sampling.method} over {unit}, {len(draws)} draws"
     bounds = np.where(np.isnan(values), np.nan, _at_quantiles(draws, quantiles))
     return [
-        Estimate(float(value), float(low), float(high), level, len(rows), name)
+        Estimate(float(value), float(low), float(high), sampling.level, len(rows), method)
         for value, low, high in zip(values, *bounds, strict=True)
     ]
 

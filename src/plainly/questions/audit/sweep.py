@@ -22,7 +22,7 @@ from plainly.evalset import EvalSet
 from plainly.protocol import Floats, Metric
 from plainly.questions.audit.attack import Attack, Corpus
 from plainly.questions.audit.own import as_metric
-from plainly.scoring.evaluate import evaluate, signature
+from plainly.scoring.evaluate import evaluate
 
 LEVELS = tuple(step / 10 for step in range(1, 11))
 Progress = Callable[[int, int], None]
@@ -132,7 +132,7 @@ def sweep(
     chosen = {given if isinstance(given, str) else repr(metric): metric for given, metric in adapted}
     held = {system: tuple(texts) for system, texts in outputs.items()}
     plan = Plan(evalset, held, chosen, tuple(attacks), tuple(levels), trials, seed)
-    unharmed = evaluate(evalset, held, list(chosen.values()), intervals=False)
+    unharmed = evaluate(evalset, held, list(chosen.values()), sampling=None)
     tasks = _tasks(plan)
     found: dict[tuple[str, str], list[_Done]] = {}
     total, done = sum(len(task.trials) for task in tasks), 0
@@ -147,7 +147,11 @@ def sweep(
             baseline = metric.score(unharmed[system][repr(metric)].rows.sum(axis=0))
             curves[system, attack, spec] = _curve(plan, baseline, [result.scores[spec] for result in results])
     touched = {key: float(np.mean([result.touched for result in results])) for key, results in found.items()}
-    return Sweep(plan, {spec: signature(metric, evalset) for spec, metric in chosen.items()}, curves, touched)
+    signatures = {
+        spec: str(scores.signature)
+        for spec, scores in zip(chosen, unharmed[next(iter(unharmed))].values(), strict=True)
+    }
+    return Sweep(plan, signatures, curves, touched)
 
 
 def _tasks(plan: Plan) -> list[_Task]:
@@ -231,7 +235,7 @@ class _Worker:
 
     def _measure(self, outputs: Sequence[str]) -> dict[str, Floats]:
         metrics = self._plan.metrics
-        found = evaluate(self._plan.evalset, {"": outputs}, list(metrics.values()), intervals=False)[""]
+        found = evaluate(self._plan.evalset, {"": outputs}, list(metrics.values()), sampling=None)[""]
         return {spec: found[repr(metric)].rows for spec, metric in metrics.items()}
 
 

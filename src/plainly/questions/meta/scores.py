@@ -92,7 +92,7 @@ def score_units(
         name=judgements.name,
     )
     outputs = [judgements.outputs[pair] for pair in zip(systems, items, strict=True)]
-    found = evaluate(evalset, {"": outputs}, specs, intervals=False)[""]
+    found = evaluate(evalset, {"": outputs}, specs, sampling=None)[""]
     metrics = {}
     for spec, scores in found.items():
         metrics[spec] = Measured(
@@ -101,7 +101,7 @@ def score_units(
             lambda totals, score=scores.metric.score: score(totals)[..., 0],  # type: ignore[misc]
             scores.segments[scores.metric.outputs[0]],
             scores.metric.better,
-            scores.signature,
+            str(scores.signature),
         )
     return MetricScores(units, metrics, chosen)
 

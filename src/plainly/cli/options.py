@@ -1,0 +1,38 @@
+"""Groups of options that several commands share, each defined and read in one place."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from plainly.errors import BadInput
+from plainly.sampling import DEFAULTS, METHODS, Sampling
+
+
+def add_sampling(parser: argparse.ArgumentParser, *, method: bool = True) -> argparse._ArgumentGroup:
+    """--level, --resamples, --method, --seed: how intervals and tests draw."""
+    group = parser.add_argument_group("how to draw")
+    group.add_argument("--level", type=float, help=f"confidence level ({DEFAULTS['level']})")
+    group.add_argument("--resamples", type=int, metavar="N", help=f"bootstrap draws ({DEFAULTS['resamples']})")
+    if method:
+        group.add_argument("--method", choices=METHODS, help=f"kind of interval ({DEFAULTS['method']})")
+    group.add_argument("--seed", type=int, help=f"seed of the draws ({DEFAULTS['seed']}), kept in the results")
+    return group
+
+
+def sampling(args: argparse.Namespace) -> Sampling:
+    """What was asked for, checked; the rest as Sampling has it."""
+    asked = {name: getattr(args, name, None) for name in DEFAULTS}
+    return Sampling(**{name: value for name, value in asked.items() if value is not None})
+
+
+def columns(pairs: Sequence[str]) -> dict[str, str | list[str]] | None:
+    """--columns ROLE=COLUMN …, several columns with commas between; None where nothing was given."""
+    chosen: dict[str, str | list[str]] = {}
+    for pair in pairs:
+        role, equals, column = pair.partition("=")
+        if not equals or not role or not column:
+            raise BadInput(f"--columns takes ROLE=COLUMN, for example source=complex; not {pair!r}.")
+        listed = column.split(",")
+        chosen[role] = listed if len(listed) > 1 else column
+    return chosen or None

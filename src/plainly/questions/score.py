@@ -1,0 +1,188 @@
+"""What did systems write, in numbers: texts in, an evaluation out, wherever it was measured."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict, Unpack, cast, overload
+
+from plainly import registry
+from plainly.engines import Engine
+from plainly.engines import engine as engine_of
+from plainly.errors import BadInput
+from plainly.inputs.corpus import Corpus
+from plainly.inputs.texts import TextArguments, take
+from plainly.progress import Progress, unseen
+from plainly.protocol import Metric
+from plainly.result import Note
+from plainly.sampling import DEFAULTS, Sampling, SamplingOptions
+from plainly.scoring import references, sanity, subsets
+from plainly.scoring.evaluate import estimated, evaluate
+from plainly.scoring.references import Over
+from plainly.scoring.scores import Evaluation, SystemScores
+from plainly.scoring.streamed import OnError, evaluate_corpus
+
+DEFAULT_METRICS = ("sari", "bleu", "fkgl")
+DEFAULT_WITHOUT_REFERENCES = ("fkgl", "edits", "splits")
+
+
+class Asked(TypedDict, total=False):
+    """What to measure, and how: the same for every question that begins with scores.
+
+    ``sampling`` is given whole or as keywords (level, resamples, method, seed); ``intervals=False`` leaves intervals
+    out, ``advice=False`` warnings. The rest is for a corpus in files (``plainly.inputs.corpus.open_corpus``): where to
+    measure it, what to do with rows that cannot be measured, and where to keep what.
+    """
+
+    metrics: str | Sequence[str | Metric] | None
+    sampling: Sampling
+    intervals: bool
+    advice: bool
+    progress: Progress
+    engine: Engine | str
+    processes: int | None
+    on_error: OnError
+    segments: str | None
+    set_aside: str | None
+    state: Path | None
+
+
+class Options(TextArguments, SamplingOptions, Asked, total=False):
+    """What score takes beside its own options."""
+
+
+class _OptionsWithoutOutputs(SamplingOptions, Asked, total=False):
+    sources: Sequence[str]
+    references: Sequence[Sequence[str]]
+    evalset: Any
+    ids: Sequence[str]
+    groups: Sequence[str]
+
+
+@overload
+def score(  # type: ignore[overload-overlap]
+    data: None = None,
+    *,
+    outputs: Sequence[str],
+    by: None = None,
+    sanity: bool = False,
+    over: Over = "items",
+    **options: Unpack[_OptionsWithoutOutputs],
+) -> SystemScores: ...
+@overload
+def score(
+    data: Any = None, *, by: str | None = None, sanity: bool = False, over: Over = "items", **options: Unpack[Options]
+) -> Evaluation: ...
+def score(
+    data: Any = None, *, by: str | None = None, sanity: bool = False, over: Over = "items", **options: Any
+) -> Evaluation | SystemScores:
+    """Score outputs against sources and references, or against an evaluation set (``plainly.load``).
+
+    ``references`` has one entry for each item: all references of that item. Blank references are left out. With several
+    systems the result is by system, then by metric; with one list of outputs, by metric. ``by`` divides the items,
+    ``sanity`` adds what a copy and other nonsense score, ``over`` says what intervals are about.
+    """
+    evaluation = asked(data, **options)
+    if sanity:
+        evaluation = _with_sanity_rows(evaluation)
+    if over != "items" and evaluation.sampling is not None:
+        evaluation = references.with_intervals(evaluation, references.draw(evaluation, over=over), over=over)
+    if by is not None:
+        evaluation = _divided(evaluation, by)
+    return evaluation[""] if list(evaluation) == [""] else evaluation
+
+
+def asked(data: Any = None, *, paired: bool = False, **options: Unpack[Options]) -> Evaluation:
+    """The evaluation that a question begins with: measured now from texts or files, or handed over."""
+    drawing = {name: options.pop(name) for name in DEFAULTS if name in options}  # type: ignore[misc]
+    sampling = options.pop("sampling", None) or Sampling(**drawing)
+    intervals, advice = options.pop("intervals", True), options.pop("advice", True)
+    wanted = sampling if intervals else None
+    if isinstance(data, (Evaluation, SystemScores)):
+        evaluation = data if isinstance(data, Evaluation) else data.alone
+        if options.get("metrics") is not None:
+            raise BadInput("Saved scores hold the metrics they hold; leave -m out.")
+        if evaluation.sampling is None or drawing:
+            evaluation = estimated(dataclasses.replace(evaluation, sampling=sampling))
+        return evaluation
+    metrics, progress = options.pop("metrics", None), options.pop("progress", unseen)
+    if isinstance(data, Corpus):
+        evaluation = _streamed(data, chosen_metrics(metrics, data.has_references), wanted, progress, paired, options)
+    else:
+        texts = {name: value for name, value in options.items() if name in TextArguments.__annotations__}
+        inputs = take(data, **cast(TextArguments, texts))
+        specs = chosen_metrics(metrics, inputs.evalset.has_references)
+        evaluation = evaluate(inputs.evalset, inputs.outputs, specs, sampling=wanted, progress=progress)
+    return dataclasses.replace(evaluation, advise=advise if advice else None)
+
+
+def chosen_metrics(metrics: str | Sequence[str | Metric] | None, references: bool) -> Sequence[str | Metric]:
+    """The metrics that were asked for, or a sensible few."""
+    if metrics is None:
+        return DEFAULT_METRICS if references else DEFAULT_WITHOUT_REFERENCES
+    return registry.split_specs(metrics) if isinstance(metrics, str) else metrics
+
+
+def advise(evaluation: Evaluation) -> list[Note]:
+    """What the metrics are known not to see, and what a quick look finds wrong with the texts."""
+    from plainly.questions import doctor
+
+    notes = [
+        Note(f"{spec}: {evidence}")
+        for spec, metric in evaluation.metrics.items()
+        if (evidence := getattr(metric, "evidence", ""))
+    ]
+    if evaluation.outputs is not None:
+        written = {system: texts for system, texts in evaluation.outputs.items() if not system.startswith("(")}
+        notes += [
+            Note(finding.message, "warning", finding.code, finding.severity, finding.where, finding.ids)
+            for finding in doctor.quick(evaluation.evalset, written, evaluation.specs)
+        ]
+    return notes
+
+
+def _streamed(
+    corpus: Corpus,
+    metrics: Sequence[str | Metric],
+    sampling: Sampling | None,
+    progress: Progress,
+    paired: bool,
+    options: Mapping[str, Any],
+) -> Evaluation:
+    engine = options.get("engine", "local")
+    if isinstance(engine, str):
+        engine = engine_of(engine, processes=options.get("processes"))
+    kept = {name: options[name] for name in ("on_error", "segments", "set_aside", "state") if name in options}
+    evaluation = evaluate_corpus(
+        corpus, metrics, engine=engine, sampling=sampling, progress=progress, paired=paired, **kept
+    )
+    if not evaluation.n:
+        if not evaluation.complete:
+            raise KeyboardInterrupt
+        aside = evaluation.reading.set_aside if evaluation.reading else 0
+        raise BadInput(f"{corpus.name} has no row that can be measured; {aside} were set aside.")
+    return evaluation
+
+
+def _with_sanity_rows(evaluation: Evaluation) -> Evaluation:
+    """The evaluation with rows of nonsense beside the systems, and a held-out reference where there are several."""
+    if evaluation.outputs is None:
+        raise BadInput("--sanity makes outputs from the sources, which are not kept of a corpus too large to hold.")
+    seed = (evaluation.sampling or Sampling()).seed
+    outputs = sanity.rows(evaluation.evalset, seed=seed)
+    rows = evaluate(evaluation.evalset, outputs, evaluation.metrics, sampling=evaluation.sampling)
+    joined = dataclasses.replace(
+        evaluation, systems={**evaluation.systems, **rows.systems}, outputs={**evaluation.outputs, **outputs}
+    )
+    if int(evaluation.evalset.reference_counts.max(initial=0)) < 2:
+        return joined
+    return dataclasses.replace(joined, held_out=sanity.leave_one_out(joined))
+
+
+def _divided(evaluation: Evaluation, by: str) -> Evaluation:
+    if evaluation.outputs is None:
+        raise BadInput("--by looks at every item, and the items of a corpus too large to hold are not kept.")
+    divided = subsets.divide(evaluation.evalset, evaluation.outputs, by)
+    parts = tuple((subset, subsets.evaluate_subset(evaluation, subset)) for subset in divided)
+    return dataclasses.replace(evaluation, by=by, subsets=parts)

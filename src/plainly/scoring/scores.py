@@ -1,0 +1,351 @@
+"""What scoring returns: the rows of every metric on every system, from which all else follows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.errors import BadInput, did_you_mean
+from plainly.evalset import EvalSet
+from plainly.inputs.batch import Reading
+from plainly.protocol import Floats, Metric
+from plainly.render.numbers import counted, interval
+from plainly.result import Note, Record, Result, Table, warnings
+from plainly.sampling import Sampling
+from plainly.scoring.signature import Signature, reference_range
+from plainly.scoring.sums import ExactSum
+from plainly.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from plainly.scoring.sanity import LeaveOneOut
+    from plainly.scoring.subsets import Subset
+
+# Rows are kept by item, or by bin of a corpus that is too large to hold: see docs/scale.md.
+Unit = Literal["items", "bins"]
+Outcomes = Mapping[tuple[str, str, str], tuple[int, int, int]]
+
+
+@dataclass(frozen=True, repr=False)
+class Scores:
+    """One metric on one system: rows by unit, their exact totals over ``n`` items, and how they were made."""
+
+    metric: Metric
+    system: str
+    rows: Floats
+    totals: Floats
+    n: int
+    signature: Signature
+    units: Unit = "items"
+    intervals: Mapping[str, Estimate] = field(default_factory=dict)
+
+    @classmethod
+    def of_items(cls, metric: Metric, system: str, rows: Floats, signature: Signature) -> Scores:
+        """The scores that rows of single items give."""
+        return cls(metric, system, rows, ExactSum.of(rows).to_floats(), len(rows), signature)
+
+    @cached_property
+    def corpus(self) -> dict[str, float]:
+        """Every output by name, at corpus level; undefined is NaN."""
+        return dict(zip(self.metric.outputs, map(float, self.metric.score(self.totals)), strict=True))
+
+    @cached_property
+    def segments(self) -> dict[str, Floats]:
+        """Every output by name, one value an item."""
+        if self.units != "items":
+            raise BadInput(f"Scores of the {self.n:,} items were not kept; write them as they are made: --segments DIR")
+        values = self.metric.score(self.rows)
+        return {name: values[:, position] for position, name in enumerate(self.metric.outputs)}
+
+    @property
+    def value(self) -> float | Estimate:
+        """The headline: a number, or an Estimate where intervals were asked for."""
+        headline = self.metric.outputs[0]
+        return self.intervals.get(headline, self.corpus[headline])
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """The outputs beside the headline."""
+        return {name: value for name, value in self.corpus.items() if name != self.metric.outputs[0]}
+
+    def subset(self, chosen: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Scores:
+        """The same scores on some of the items; nothing is measured again."""
+        rows = self.rows[chosen]
+        signature = dataclasses.replace(self.signature, remarks=(*self.signature.remarks, f"subset:{len(rows)}"))
+        return Scores.of_items(self.metric, self.system, rows, signature)
+
+    def with_estimates(self, estimates: Sequence[Estimate]) -> Scores:
+        """The same scores with an Estimate for each output."""
+        if self.units == "bins":
+            estimates = [dataclasses.replace(estimate, n=self.n) for estimate in estimates]
+        return dataclasses.replace(self, intervals=dict(zip(self.metric.outputs, estimates, strict=True)))
+
+    def json(self) -> Record:
+        """Value, interval, parts, signature."""
+        headline = self.metric.outputs[0]
+        shown: Record = {"value": self.corpus[headline]}
+        estimate = self.intervals.get(headline)
+        if estimate is not None:
+            shown |= {"low": estimate.low, "high": estimate.high, "level": estimate.level, "method": estimate.method}
+        return {**shown, "n": self.n, "parts": self.parts, "signature": str(self.signature)}
+
+    def __float__(self) -> float:
+        return self.corpus[self.metric.outputs[0]]
+
+    def __repr__(self) -> str:
+        return f"<{self.metric!r} of {self.system or 'the outputs'}: {self.value:.2f}, {counted(self.n, 'item')}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(Mapping[str, "SystemScores"], Result):
+    """All metrics on all systems: ``evaluation["ACCESS"]["sari"].value``.
+
+    ``outputs`` are the texts, where they were kept; ``reading`` says what became of the rows of the files. Of a
+    corpus in bins, ``outcomes`` says on how many items one system scores higher, lower and the same as another, by
+    metric and pair, and ``drawn`` what a bin holds (items, groups). ``by``, ``subsets`` and ``held_out`` are there
+    where they were asked for; ``advise`` looks for warnings when somebody reads them.
+    """
+
+    evalset: EvalSet
+    systems: Mapping[str, Mapping[str, Scores]]
+    sampling: Sampling | None = None
+    outputs: Mapping[str, Sequence[str]] | None = None
+    reading: Reading | None = None
+    outcomes: Outcomes = field(default_factory=dict)
+    drawn: str = "items"
+    by: str | None = None
+    subsets: tuple[tuple[Subset, Evaluation], ...] = ()
+    held_out: LeaveOneOut | None = None
+    advise: Callable[[Evaluation], Sequence[Note]] | None = None
+
+    def __getitem__(self, system: str) -> SystemScores:
+        _known(system, self.systems, "There is no system")
+        return SystemScores(self, system)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.systems)
+
+    def __len__(self) -> int:
+        return len(self.systems)
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """The metrics, as they were asked for."""
+        return tuple(self.metrics)
+
+    @cached_property
+    def metrics(self) -> dict[str, Metric]:
+        """The metrics by spec."""
+        first: Mapping[str, Scores] = next(iter(self.systems.values()), {})
+        return {spec: scores.metric for spec, scores in first.items()}
+
+    @property
+    def n(self) -> int:
+        """How many items were scored."""
+        return next((scores.n for system in self.systems.values() for scores in system.values()), len(self.evalset))
+
+    @property
+    def units(self) -> Unit:
+        """Whether rows are kept by item or by bin."""
+        return next((scores.units for system in self.systems.values() for scores in system.values()), "items")
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row was read: not when the run was interrupted."""
+        return self.reading is None or self.reading.complete
+
+    def of_metric(self, spec: str) -> dict[str, Scores]:
+        """One metric on every system."""
+        return {system: scores[spec] for system, scores in self.systems.items()}
+
+    def chosen(self, mask: npt.NDArray[np.bool_]) -> Evaluation:
+        """The evaluation on some of the items, without intervals; nothing is measured again."""
+        outputs = self.outputs and {
+            system: tuple(np.array(texts, dtype=object)[mask]) for system, texts in self.outputs.items()
+        }
+        systems = {
+            system: {spec: scores.subset(mask) for spec, scores in of_system.items()}
+            for system, of_system in self.systems.items()
+        }
+        return Evaluation(self.evalset[np.flatnonzero(mask)], systems, self.sampling, outputs)
+
+    def records(self) -> list[Record]:
+        """One flat record for each system, metric and output; of subsets too, where there are any."""
+        if not self.subsets and self.held_out is None:
+            return self._records()
+        records = [{"subset": "", **record} for record in self._records()]
+        for subset, evaluation in self.subsets:
+            records += [{"subset": f"{subset.field}: {subset.label}", **record} for record in evaluation.records()]
+        if self.held_out is not None:
+            records += [{"subset": "leave-one-out", **record} for record in self.held_out.evaluation.records()]
+        return records
+
+    def json(self) -> Record:
+        """Schema plainly.score/1."""
+        keys: Record = {}
+        if self.by is not None:
+            keys["subsets"] = [
+                {"field": subset.field, "label": subset.label, "systems": evaluation.systems_json()}
+                for subset, evaluation in self.subsets
+            ]
+        if self.held_out is not None:
+            keys["leave_one_out"] = self.held_out.json()
+        reading = self.reading or Reading(rows=self.n, read=self.n)
+        return {
+            "schema": "plainly.score/1",
+            "test_set": self.evalset.name or None,
+            "items": self.n,
+            "seed": self.sampling.seed if self.sampling else None,
+            "systems": self.systems_json(),
+            **keys,
+            "rows": reading.json(),
+            "complete": self.complete,
+            "warnings": warnings(self),
+        }
+
+    def systems_json(self) -> list[Record]:
+        """Every system with its scores."""
+        return [
+            {"system": system, "scores": {spec: scores.json() for spec, scores in of_system.items()}}
+            for system, of_system in self.systems.items()
+        ]
+
+    def tables(self) -> list[Table]:
+        """Systems down, metrics across, with intervals; then subsets, then scores beside a held-out reference."""
+        tables = [self.table()]
+        if self.subsets:
+            tables.append(_subset_table(self.by or "", self.subsets))
+        if self.held_out is not None:
+            tables += self.held_out.tables()
+        return tables
+
+    def table(self) -> Table:
+        """The scores alone."""
+        shown = {spec: tuple(getattr(metric, "shown", metric.outputs[:1])) for spec, metric in self.metrics.items()}
+        header = ["system"]
+        for spec, names in shown.items():
+            # SARI's headline is called sari; that of edits is called kept, and says so.
+            name = self.metrics[spec].name
+            header += [spec if output == name else output for output in names]
+            if names[0] != name:
+                header[-len(names)] = f"{spec}: {names[0]}"
+        rows = []
+        for system, of_system in self.systems.items():
+            cells = [system or "outputs"]
+            for spec, names in shown.items():
+                scores = of_system[spec]
+                estimate = scores.intervals.get(names[0])
+                ends = (estimate.low, estimate.high) if estimate else (None, None)
+                cells.append(interval(scores.corpus[names[0]], *ends))
+                cells += [interval(scores.corpus[name], None, None) for name in names[1:]]
+            rows.append(tuple(cells))
+        return Table(tuple(header), tuple(rows))
+
+    def notes(self) -> list[Note]:
+        """How many items, which intervals, what the metrics are blind to, and what may be wrong with the input."""
+        return [Note(self._about()), *self.remarks]
+
+    @cached_property
+    def remarks(self) -> tuple[Note, ...]:
+        """Warnings and advice: about the reading of files, small subsets, the metrics, the texts."""
+        from plainly.scoring.subsets import warnings
+
+        read = self.reading.notes() if self.reading is not None else []
+        advice = self.advise(self) if self.advise is not None else []
+        return *read, *advice, *warnings([subset for subset, _ in self.subsets])
+
+    def _about(self) -> str:
+        first = next((scores for system in self.systems.values() for scores in system.values()), None)
+        fewest, most = _references(self)
+        references = ""
+        if most:
+            many = f"{most}" if fewest == most else f"{fewest} to {most}"
+            references = f", {many} reference{'' if fewest == most == 1 else 's'} each"
+        line = f"{counted(self.n, 'item')}{references}{f' of {self.evalset.name}' if self.evalset.name else ''}."
+        estimate = next(iter(first.intervals.values()), None) if first else None
+        if estimate is not None and self.sampling is not None:
+            line += f" In brackets: {estimate.level:.0%} {estimate.method}, seed {self.sampling.seed}."
+        return line
+
+    def _records(self) -> list[Record]:
+        return [
+            {
+                "system": system,
+                "metric": spec,
+                "output": name,
+                "value": value,
+                "low": scores.intervals[name].low if name in scores.intervals else None,
+                "high": scores.intervals[name].high if name in scores.intervals else None,
+                "signature": str(scores.signature),
+            }
+            for system, of_system in self.systems.items()
+            for spec, scores in of_system.items()
+            for name, value in scores.corpus.items()
+        ]
+
+
+@dataclass(frozen=True, repr=False)
+class SystemScores(Mapping[str, Scores], Result):
+    """All metrics on one system: ``scores["sari"]``, keyed by the spec as it was written."""
+
+    evaluation: Evaluation
+    system: str
+
+    def __getitem__(self, spec: str) -> Scores:
+        scores = self.evaluation.systems[self.system]
+        _known(spec, scores, "There is no metric")
+        return scores[spec]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.evaluation.systems[self.system])
+
+    def __len__(self) -> int:
+        return len(self.evaluation.systems[self.system])
+
+    @property
+    def alone(self) -> Evaluation:
+        """The evaluation of this system only."""
+        return dataclasses.replace(self.evaluation, systems={self.system: self.evaluation.systems[self.system]})
+
+    def records(self) -> list[Record]:
+        return self.alone.records()
+
+    def json(self) -> Record:
+        return self.alone.json()
+
+    def tables(self) -> list[Table]:
+        return self.alone.tables()
+
+    def notes(self) -> list[Note]:
+        return self.alone.notes()
+
+
+def _subset_table(by: str, subsets: Sequence[tuple[Subset, Evaluation]]) -> Table:
+    """Systems within subsets, with how many items each has."""
+    rows: list[tuple[str, ...]] = []
+    header: tuple[str, ...] = ()
+    for subset, evaluation in subsets:
+        table = evaluation.table()
+        header = (by, "items", *table.header)
+        for row, of_system in zip(table.rows, evaluation.systems.values(), strict=True):
+            rows.append((subset.label, str(next(iter(of_system.values())).n), *row))
+    return Table(header, tuple(rows), text_columns=frozenset({0, 2}))
+
+
+def _references(evaluation: Evaluation) -> tuple[int, int]:
+    if evaluation.evalset.references:
+        return reference_range(evaluation.evalset)
+    for scores in (scores for system in evaluation.systems.values() for scores in system.values()):
+        if scores.signature.references is not None:
+            return scores.signature.references
+    return 0, 0
+
+
+def _known(name: str, known: Mapping[str, Any], problem: str) -> None:
+    if name not in known:
+        raise KeyError(f"{problem} {name!r}.{did_you_mean(name, known)} There are: {', '.join(known)}")
