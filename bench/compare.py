@@ -89,7 +89,7 @@ def main() -> None:
         ("nine systems against a baseline", SYSTEMS, False),
     ):
         texts = {name: list(outputs[name]) for name in names}
-        rows = evaluate(evalset, texts, ["bleu"], intervals=False)
+        rows = evaluate(evalset, texts, ["bleu"], sampling=None)
         theirs = sacrebleu_bootstrap(references, texts)
         slow = best(theirs, runs=args.runs)
         fast = best(lambda rows=rows, keep=shared: bootstrap(rows, evalset, keep=keep), runs=args.runs)
@@ -100,7 +100,7 @@ def main() -> None:
     print("  (at least 30 × is asked for)")
 
     specs = ["sari", "bleu", "fkgl"]
-    everything = evaluate(evalset, outputs, specs, intervals=False)
+    everything = evaluate(evalset, outputs, specs, sampling=None)
     drawn = best(
         lambda: compare(everything, evalset, tests=["paired-bootstrap"], resamples=10_000), runs=max(1, args.runs // 2)
     )

@@ -101,7 +101,7 @@ def in_memory(items: int) -> tuple[float, float]:
 
 def _measure(columns: dict[str, list[str]]) -> None:
     evalset = EvalSet.of(columns["source"], references=[[text] for text in columns["reference"]])
-    evaluate(evalset, {"output": columns["output"]}, METRICS, intervals=False)
+    evaluate(evalset, {"output": columns["output"]}, METRICS, sampling=None)
 
 
 class Memory(threading.Thread):

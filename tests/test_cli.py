@@ -115,14 +115,20 @@ def test_a_named_set_and_a_named_system(mirror: Path, capsys: pytest.CaptureFixt
     assert round(_values(payload, "sari")["ACCESS"], 2) == 40.13
 
 
-@pytest.mark.parametrize("form", ["csv", "latex", "markdown"])
+@pytest.mark.parametrize("form", ["csv", "long", "latex", "markdown"])
 def test_other_forms(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "--demo", "-m", "sari", "editor", f"--{form}"]) == 0
     out = capsys.readouterr().out
+    rows = list(csv.DictReader(io.StringIO(out)))
+    outputs = registry.metric_class("sari").outputs
     if form == "csv":
-        rows = list(csv.DictReader(io.StringIO(out)))
+        assert [row["system"] for row in rows] == ["editor"]
+        assert float(rows[0]["sari"]) == pytest.approx(61.08, abs=0.01)
+        assert float(rows[0]["sari.low"]) < float(rows[0]["sari"]) < float(rows[0]["sari.high"])
+        assert {f"sari.{output}" for output in outputs[1:]} <= set(rows[0])
+    elif form == "long":
         assert float(rows[0]["value"]) == pytest.approx(61.08, abs=0.01)
-        assert {row["output"] for row in rows} == set(registry.metric_class("sari").outputs)
+        assert {row["output"] for row in rows} == set(outputs)
     else:
         assert "61.08" in out
         assert (r"\toprule" in out) == (form == "latex")
@@ -152,8 +158,8 @@ def test_segments_average_as_they_should(suffix: str, tmp_path: Path, capsys: py
 def test_saved_rows_give_the_scores_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "scores.npz"
     payload = _json(capsys, "score", "--demo", "-m", "sari,bleu,fkgl", "--save", str(target))
-    found, evalset = open_saved(str(target))
-    assert evalset.groups is not None
+    found = open_saved(str(target))
+    assert found.evalset.groups is not None
     for spec in ("sari", "bleu", "fkgl"):
         assert {system: float(found[system][spec]) for system in found} == pytest.approx(_values(payload, spec))
     (tmp_path / "other.npz").write_bytes(b"not scores")

@@ -17,7 +17,8 @@ from plainly import registry
 from plainly.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.evalset import EvalSet
 from plainly.protocol import Metric, spec
-from plainly.scoring.evaluate import evaluate, signature
+from plainly.scoring.evaluate import evaluate
+from plainly.scoring.signature import Signature, reference_range
 
 # Metrics that need more than text (a model file, a command) say what a contract test can use instead.
 SPECS: dict[str, str] = {
@@ -94,7 +95,10 @@ def metric(request: pytest.FixtureRequest) -> Metric:
 def test_the_spec_round_trips(metric: Metric) -> None:
     assert registry.metric(repr(metric)) == metric
     assert registry.metric(spec(metric, full=True)) == metric
-    assert spec(metric, full=True) in signature(metric, _evalset())
+    evalset = _evalset()
+    signature = Signature.of(metric, data=evalset.fingerprint, references=reference_range(evalset))
+    assert str(signature).startswith(spec(metric, full=True))
+    assert Signature.parse(str(signature)) == signature
 
 
 def test_the_declarations_are_complete(metric: Metric) -> None:
@@ -186,7 +190,7 @@ def test_what_it_needs_is_asked_for(metric: Metric) -> None:
         with pytest.raises(BadInput, match=r"no sources were given|none were given"):
             evaluate(bare, {"": OUTPUTS}, [name])
     else:
-        assert evaluate(bare, {"": OUTPUTS}, [name], intervals=False)[""][name].rows.shape[0] == len(OUTPUTS)
+        assert evaluate(bare, {"": OUTPUTS}, [name], sampling=None)[""][name].rows.shape[0] == len(OUTPUTS)
     with pytest.raises(BadInput, match="5 outputs for 6 items"):
         evaluate(_evalset(), {"short": OUTPUTS[:5]}, [name])
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from multiprocessing import active_children
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from plainly.engines import Tell, engine
 from plainly.engines.local import LocalEngine
 from plainly.errors import BadInput, PlainlyError, UnknownName
 from plainly.inputs.corpus import open_corpus
-from plainly.scoring.streamed import score_stream
+from plainly.sampling import Sampling
+from plainly.scoring.streamed import evaluate_corpus
 
 METRICS = ["sari", "sari(variant=xu)", "fkgl"]
 
@@ -29,10 +31,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _scores(folder: Path, processes: int, tell: Tell = lambda _: None) -> dict[str, object]:
-    found = score_stream(open_corpus([str(folder)]), METRICS, engine=LocalEngine(processes), resamples=100, tell=tell)
+    evaluation = evaluate_corpus(
+        open_corpus([str(folder)]),
+        METRICS,
+        engine=LocalEngine(processes),
+        sampling=Sampling(resamples=100),
+        hold=False,
+        progress=lambda what, *, total, unit="": nullcontext(tell),
+    )
     return {
         f"{system} {spec}": (tally.corpus, {name: (e.low, e.high) for name, e in tally.intervals.items()})
-        for system, by in found.systems.items()
+        for system, by in evaluation.systems.items()
         for spec, tally in by.items()
     }
 
@@ -103,31 +112,31 @@ def test_engines_are_chosen_by_name() -> None:
         engine("rya")
     with pytest.raises(BadInput, match="at least 1"):
         engine("local", processes=0)
-    with pytest.raises(BadInput, match="--address"):
+    with pytest.raises(BadInput, match="address="):
         engine("local", address="localhost:1")
 
 
 # What a person runs, with an accident after so many rows.
 SCRIPT = """
 import os, signal, sys
-import plainly.cli.streaming as streaming
-import plainly.scoring.streamed as score
+from contextlib import contextmanager
+
+import plainly.cli.score as command
+import plainly.scoring.streamed as streamed
 from plainly.cli import main
 
-score._SAVE_SECONDS = 0.0
-measuring = streaming.measuring.__wrapped__
+streamed._SAVE_SECONDS = 0.0
 
-def with_accident(total):
-    for tell in measuring(total):
-        count = [0]
-        def counting(amount):
-            tell(amount)
-            count[0] += amount
-            if count[0] >= int(sys.argv[2]):
-                os.kill(os.getpid(), int(sys.argv[1]))
-        yield counting
+@contextmanager
+def with_accident(what, *, total, unit=""):
+    count = [0]
+    def counting(amount):
+        count[0] += amount
+        if count[0] >= int(sys.argv[2]):
+            os.kill(os.getpid(), int(sys.argv[1]))
+    yield counting
 
-streaming.measuring = streaming.contextmanager(with_accident)
+command.bar = with_accident
 if __name__ == "__main__":
     sys.exit(main(sys.argv[3:]))
 """
@@ -206,18 +215,42 @@ def test_large_corpora_are_streamed_without_being_asked(
     assert main(["score", one, "-m", "fkgl", "--no-advice"]) == 0
     assert "Poisson" not in capsys.readouterr().err
     monkeypatch.setattr("plainly.cli.streaming.LARGE", 1000)
+    monkeypatch.setattr("plainly.scoring.streamed.HELD", 100)
     assert main(["score", one, "-m", "fkgl", "--processes", "1"]) == 0
     assert "Poisson" in capsys.readouterr().err
     assert main(["score", one, "-m", "fkgl", "--engine", "memory"]) == 0
     assert "Poisson" not in capsys.readouterr().err
 
 
-def test_options_that_need_the_whole_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["score", str(folder), "--sanity"]) == 2
-    assert "--sanity needs the corpus as a whole" in capsys.readouterr().err
+def test_what_can_be_asked_of_texts_can_be_asked_of_a_corpus_in_files(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Subsets, sanity rows, other references, and every item's scores: as in memory, since the corpus can be held."""
+    made = make(1200)
+    path = str(made.write_jsonl(tmp_path / "made.jsonl"))
+    for asked in (["--by", "length"], ["--sanity"], ["--over", "references"], ["--csv"], ["--segments"]):
+        if asked == ["--segments"]:
+            asked = ["--segments", str(tmp_path / "segments.csv")]
+        printed = []
+        for engine_name in ("memory", "local"):
+            arguments = ["score", path, "-m", "sari,fkgl", "--resamples", "20", "--engine", engine_name, *asked]
+            assert main([*arguments, "--processes", "1", "--state", str(tmp_path / "state")]) == 0
+            printed.append(capsys.readouterr().out)
+            if "--segments" in asked:
+                printed[-1] += Path(asked[1]).read_text()
+        assert printed[0] == printed[1], asked
+
+
+@pytest.mark.parametrize("option", [["--by", "length"], ["--sanity"], ["--over", "references"]])
+def test_what_needs_the_whole_says_so_in_one_line(
+    folder: Path, option: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plainly.scoring.streamed.HELD", 100)
+    assert main(["score", str(folder), "-m", "sari", "--processes", "1", "--restart", *option]) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert len(said) == 1
+    assert "too large to hold" in said[0]
     assert main(["score", "--demo", "--engine", "local"]) == 2
-    assert main(["score", str(folder), "--segments", "scores.csv"]) == 2
-    assert "a folder" in capsys.readouterr().err
 
 
 def test_saved_sums_can_be_compared(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

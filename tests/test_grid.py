@@ -63,7 +63,7 @@ def test_a_grid_gives_the_scores_of_each_cell(config: Path) -> None:
     assert len(found.cells) == 6
     evalset = found.config.test_sets["first"].load()
     lines = (config.parent / "mine.first.2.txt").read_text("utf-8").splitlines()
-    held = evaluate(evalset, {"": lines}, ["sari", "fkgl"], intervals=False)[""]
+    held = evaluate(evalset, {"": lines}, ["sari", "fkgl"], sampling=None)[""]
     assert found.cells["first", "mine@2"].scores == {spec: float(held[spec]) for spec in held}
     values = found.values("first", "mine", "sari")
     row = found.table("first").rows[1]

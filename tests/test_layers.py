@@ -19,9 +19,9 @@ LAYERS = (
         "text", "stats.estimate",
     ),
     ("metrics", "inputs", "data", "stats", "typology", "ratings", "models"),
-    ("scoring", "engines", "api", "learn", "questions"),
+    ("scoring", "engines", "learn", "questions"),
     ("pages", "studio"),
-    ("cli", "__main__"),
+    ("api", "cli", "__main__"),
 )  # fmt: skip
 HEAVY = ("torch", "ray", "starlette", "altair", "pandas", "polars", "nltk", "scipy", "sklearn", "spacy", "onnxruntime")
 

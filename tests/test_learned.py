@@ -39,7 +39,7 @@ def test_the_shipped_files_are_small() -> None:
 
 
 def test_simple_rewriting_gains_and_reading_levels_follow() -> None:
-    scores = evaluate(EvalSet.of(HARD), {"easy": EASY, "copy": HARD}, ["sle"], intervals=False)
+    scores = evaluate(EvalSet.of(HARD), {"easy": EASY, "copy": HARD}, ["sle"], sampling=None)
     easy, copy = scores["easy"]["sle"], scores["copy"]["sle"]
     assert (easy.segments["delta"] > 0.5).all()
     np.testing.assert_allclose(copy.segments["delta"], 0, atol=1e-6)
@@ -72,16 +72,16 @@ def test_each_distinct_text_is_run_once() -> None:
 
 
 def test_a_text_without_words_has_no_estimate_and_is_counted() -> None:
-    scores = evaluate(EvalSet.of(HARD), {"a": ("", EASY[1], "   ")}, ["sle"], intervals=False)["a"]["sle"]
+    scores = evaluate(EvalSet.of(HARD), {"a": ("", EASY[1], "   ")}, ["sle"], sampling=None)["a"]["sle"]
     assert np.isnan(scores.segments["delta"][[0, 2]]).all()
     assert scores.corpus["scored"] == 1
     assert scores.corpus["delta"] == pytest.approx(scores.segments["delta"][1])
 
 
 def test_error_is_the_distance_from_the_target() -> None:
-    scores = evaluate(EvalSet.of(HARD), {"a": EASY}, ["sle(target=3)"], intervals=False)["a"]["sle(target=3)"]
+    scores = evaluate(EvalSet.of(HARD), {"a": EASY}, ["sle(target=3)"], sampling=None)["a"]["sle(target=3)"]
     np.testing.assert_allclose(scores.segments["error"], np.abs(scores.segments["output"] - 3), atol=1e-9)
-    assert np.isnan(evaluate(EvalSet.of(HARD), {"a": EASY}, ["sle"], intervals=False)["a"]["sle"].corpus["error"])
+    assert np.isnan(evaluate(EvalSet.of(HARD), {"a": EASY}, ["sle"], sampling=None)["a"]["sle"].corpus["error"])
     with pytest.raises(BadSpec, match="0–4"):
         Sle(target=float("nan"))
 
@@ -126,7 +126,7 @@ def test_naming_the_metric_loads_nothing() -> None:
 
 def test_meaning_is_full_for_a_copy_and_falls_with_distance() -> None:
     outputs = {"copy": HARD, "easy": EASY, "other": (EASY[1], EASY[2], EASY[0])}
-    scores = evaluate(EvalSet.of(HARD), outputs, ["meaning"], intervals=False)
+    scores = evaluate(EvalSet.of(HARD), outputs, ["meaning"], sampling=None)
     copy, easy, other = (scores[name]["meaning"].corpus["f1"] for name in outputs)
     assert copy == pytest.approx(100, abs=1e-3)
     assert copy > easy > other
@@ -134,7 +134,7 @@ def test_meaning_is_full_for_a_copy_and_falls_with_distance() -> None:
 
 def test_meaning_takes_the_best_reference() -> None:
     evalset = EvalSet.of(HARD, references=[(EASY[(i + 1) % 3], EASY[i]) for i in range(3)])
-    found = evaluate(evalset, {"a": EASY}, ["meaning(against=references)"], intervals=False)["a"]
+    found = evaluate(evalset, {"a": EASY}, ["meaning(against=references)"], sampling=None)["a"]
     np.testing.assert_allclose(found["meaning(against=references)"].segments["f1"], 100, atol=1e-3)
 
 

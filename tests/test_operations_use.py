@@ -89,7 +89,7 @@ def test_a_removed_reference_is_gone() -> None:
     assert found.outputs(["x", "y"]) == ("x",)
     assert (found.items_without_references, found.unlabelled) == (1, 1)
     scores = [
-        float(evaluate(each, {"s": ["a b"]}, ["sari"], intervals=False)["s"]["sari"])
+        float(evaluate(each, {"s": ["a b"]}, ["sari"], sampling=None)["s"]["sari"])
         for each in (found.evalset, EvalSet.of(["a b c"], references=[["a b"]]))
     ]
     assert scores[0] == scores[1]
@@ -154,6 +154,6 @@ def test_leave_one_out_is_the_score_against_the_others() -> None:
     found = leave_one_out(pairs, metric("sari"))
     alone = EvalSet.of(["a b c d"], references=[["a c", "a b d"]])
     assert found["sari"][0] == pytest.approx(
-        float(evaluate(alone, {"s": ["a b"]}, ["sari"], intervals=False)["s"]["sari"])
+        float(evaluate(alone, {"s": ["a b"]}, ["sari"], sampling=None)["s"]["sari"])
     )
     assert np.isnan(found["sari"][3])

@@ -69,7 +69,7 @@ def _outputs(turkcorpus: EvalSet, system: str) -> tuple[str, ...]:
 
 
 def _value(spec: str, evalset: EvalSet, outputs: tuple[str, ...] | list[str]) -> float:
-    found = evaluate(evalset, {"": outputs}, [spec], intervals=False)
+    found = evaluate(evalset, {"": outputs}, [spec], sampling=None)
     return float(found[""][spec])
 
 

@@ -66,7 +66,7 @@ def test_any_partitioning_and_a_killed_actor_give_the_scores_of_the_whole(
 ) -> None:
     from plainly.engines.ray import RayEngine
 
-    whole = evaluate(made.evalset, made.outputs, METRICS, intervals=False)
+    whole = evaluate(made.evalset, made.outputs, METRICS, sampling=None)
     killed: list[int] = []
     rows: list[int] = []
 

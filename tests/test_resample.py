@@ -10,6 +10,7 @@ import pytest
 from plainly import data
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
+from plainly.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.references import draw, with_intervals
 from plainly.stats import resample
@@ -28,7 +29,7 @@ def _coverage(
         rows = draw_rows(n)
         resampler = Resampler(n=n, resamples=draws, seed=int(rng.integers(2**31)))
         (totals,) = resampler.totals([rows])
-        estimate = interval(rows, score, totals, method=method)[0]
+        estimate = interval(rows, score, totals, sampling=Sampling(method=method))[0]
         hits += estimate.low <= truth <= estimate.high
     return hits / times
 
@@ -54,9 +55,7 @@ def test_intervals_of_a_ratio_of_sums_cover_95_percent(n, method):
 def test_intervals_of_real_metrics_cover_95_percent(mirror: Path, spec, times, draws, n):
     """ASSET's sentences are the population, whose score is known; samples from it must find it 95 times in 100."""
     evalset = data.load("asset/test")
-    scores = evaluate(evalset, {"ACCESS": data.outputs("asset/test", "ACCESS")}, [spec], intervals=False)["ACCESS"][
-        spec
-    ]
+    scores = evaluate(evalset, {"ACCESS": data.outputs("asset/test", "ACCESS")}, [spec], sampling=None)["ACCESS"][spec]
     rng = np.random.default_rng(20)
 
     def headline(totals: np.ndarray) -> np.ndarray:
@@ -88,7 +87,7 @@ def test_intervals_over_groups_cover_where_intervals_over_items_do_not():
             Resampler(n=360, resamples=300, seed=seed, groups=groups),
         ):
             (totals,) = resampler.totals([rows])
-            estimate = interval(resampler.units(rows), ratio, totals, unit=resampler.unit)[0]
+            estimate = interval(resampler.units(rows), ratio, totals, sampling=Sampling(), unit=resampler.unit)[0]
             covered = estimate.low <= 0 <= estimate.high
             over_groups += covered and resampler.groups is not None
             over_items += covered and resampler.groups is None
@@ -125,8 +124,8 @@ def test_bca_corrects_a_skewed_statistic():
     values = rng.exponential(size=80)
     rows = np.stack([values**2, np.ones(80)], axis=1)
     (totals,) = Resampler(n=80, resamples=4000, seed=1).totals([rows])
-    plain = interval(rows, ratio, totals, method="percentile")[0]
-    corrected = interval(rows, ratio, totals, method="bca")[0]
+    plain = interval(rows, ratio, totals, sampling=Sampling(method="percentile"))[0]
+    corrected = interval(rows, ratio, totals, sampling=Sampling(method="bca"))[0]
     assert corrected.high > plain.high
     assert corrected.low > plain.low
 
@@ -176,9 +175,9 @@ def test_intervals_over_references_have_the_width_that_theory_says(monkeypatch, 
     words = rng.poisson(12, size=(150, count)) + 1
     evalset = EvalSet.of(["x"] * 150, references=[[" ".join(["w"] * k) for k in row] for row in words])
     outputs = {"A": ["x"] * 150}
-    evaluation = evaluate(evalset, outputs, ["length"], intervals=False)
-    drawn = draw(evalset, outputs, evaluation, over="references", resamples=3000, seed=1, halves=30)
-    found = with_intervals(evaluation, drawn, over="references", seed=1)["A"]["length"].value
+    evaluation = evaluate(evalset, outputs, ["length"], sampling=Sampling(resamples=3000, seed=1))
+    drawn = draw(evaluation, over="references", halves=30)
+    found = with_intervals(evaluation, drawn, over="references")["A"]["length"].value
     standard_error = np.sqrt((words.var(axis=1, ddof=1) / count).sum()) / 150
     assert (found.high - found.low) / (2 * 1.96) == pytest.approx(standard_error, rel=0.12)
     assert found.value == pytest.approx(words.mean())
@@ -187,19 +186,19 @@ def test_intervals_over_references_have_the_width_that_theory_says(monkeypatch, 
 
 def test_one_reference_says_nothing_about_others():
     evalset = EvalSet.of(["a b c"] * 4, references=[["a b"]] * 4)
-    evaluation = evaluate(evalset, {"A": ["a b"] * 4}, ["sari"], intervals=False)
+    evaluation = evaluate(evalset, {"A": ["a b"] * 4}, ["sari"], sampling=None)
     with pytest.raises(BadInput, match="one reference at most"):
-        draw(evalset, {"A": ["a b"] * 4}, evaluation, over="references")
+        draw(evaluation, over="references")
 
 
 def test_metrics_without_references_do_not_vary_with_them():
     evalset = EvalSet.of(["a b c d"] * 20, references=[["a b", "b c d"]] * 20)
     outputs = {"A": ["a b c ."] * 20}
-    evaluation = evaluate(evalset, outputs, ["sari", "fkgl"], intervals=False)
-    drawn = draw(evalset, outputs, evaluation, over="references", resamples=50)
-    found = with_intervals(evaluation, drawn, over="references", seed=1)["A"]
+    evaluation = evaluate(evalset, outputs, ["sari", "fkgl"], sampling=Sampling(resamples=50))
+    drawn = draw(evaluation, over="references")
+    found = with_intervals(evaluation, drawn, over="references")["A"]
     assert "fkgl" not in drawn
     assert isinstance(found["fkgl"].value, float)
-    assert set(draw(evalset, outputs, evaluation, over="both", resamples=50)) == {"sari", "fkgl"}
+    assert set(draw(evaluation, over="both")) == {"sari", "fkgl"}
     with pytest.raises(BadInput, match="change nothing"):
-        draw(evalset, outputs, evaluate(evalset, outputs, ["fkgl"], intervals=False), over="references")
+        draw(evaluate(evalset, outputs, ["fkgl"], sampling=None), over="references")

@@ -17,11 +17,13 @@ from plainly.errors import BadInput
 from plainly.inputs import lineindex as indexing
 from plainly.inputs.corpus import Corpus, open_corpus
 from plainly.inputs.lineindex import index_lines
-from plainly.questions.comparestream import compare_stream
+from plainly.questions.compare import compare
+from plainly.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
-from plainly.scoring.streamed import StreamEvaluation, score_stream
-from plainly.scoring.sums import BINS, Binned, BinOrder, ExactSum, bins_of, poisson_totals
-from plainly.stats.resample import Resampler, interval
+from plainly.scoring.scores import Evaluation
+from plainly.scoring.streamed import evaluate_corpus
+from plainly.scoring.sums import BINS, Binned, BinOrder, ExactSum, bins_of
+from plainly.stats.resample import PoissonResampler, Resampler, interval
 
 METRICS = ["sari", "sari(variant=xu)", "bleu", "fkgl"]  # xu's rows are not whole numbers
 
@@ -33,20 +35,29 @@ def made() -> Made:
 
 @pytest.fixture(scope="module")
 def whole(made: Made) -> dict[tuple[str, str], dict[str, float]]:
-    found = evaluate(made.evalset, made.outputs, METRICS, intervals=False)
+    found = evaluate(made.evalset, made.outputs, METRICS, sampling=None)
     return {(system, spec): found[system][spec].corpus for system in found for spec in METRICS}
 
 
-def run(corpus: Corpus, *, metrics: list[str] = METRICS, processes: int = 1, **options: object) -> StreamEvaluation:
-    few = {"resamples": 50, **options}
-    return score_stream(corpus, metrics, engine=engine("local", processes=processes), **few)  # type: ignore[arg-type]
+def run(
+    corpus: Corpus,
+    *,
+    metrics: list[str] = METRICS,
+    processes: int = 1,
+    resamples: int = 50,
+    hold: bool = False,
+    **options: object,
+) -> Evaluation:
+    """As a corpus too large to hold is measured, unless ``hold`` says otherwise."""
+    sampling, workers = Sampling(resamples=resamples), engine("local", processes=processes)
+    return evaluate_corpus(corpus, metrics, engine=workers, sampling=sampling, hold=hold, **options)  # type: ignore[arg-type]
 
 
-def scores(found: StreamEvaluation) -> dict[tuple[str, str], dict[str, float]]:
+def scores(found: Evaluation) -> dict[tuple[str, str], dict[str, float]]:
     return {(system, spec): tally.corpus for system, by in found.systems.items() for spec, tally in by.items()}
 
 
-def assert_same(found: StreamEvaluation, whole: dict[tuple[str, str], dict[str, float]]) -> None:
+def assert_same(found: Evaluation, whole: dict[tuple[str, str], dict[str, float]]) -> None:
     mine = scores(found)
     assert mine.keys() == whole.keys()
     for key, expected in whole.items():
@@ -62,7 +73,8 @@ def test_parquet_in_any_division_gives_the_scores_of_the_whole(
     found = run(corpus)
     assert_same(found, whole)
     assert found.complete
-    assert found.items == found.rows == len(made.evalset)
+    assert found.n == found.reading.rows == len(made.evalset)
+    assert found.units == "bins"
 
 
 def test_every_division_gives_the_very_same_numbers(tmp_path: Path, made: Made) -> None:
@@ -148,8 +160,10 @@ def test_poisson_and_ordinary_bootstrap_agree(items: int) -> None:
 
     binned = Binned.zero(2)
     binned.add(rows, BinOrder.of([f"x{number}" for number in range(items)]))
-    poisson = interval(binned.rows, ratio, poisson_totals([binned.rows], resamples=2000, seed=1)[0])[0]
-    ordinary = interval(rows, ratio, Resampler(n=items, resamples=2000, seed=2).totals([rows])[0])[0]
+    drawn = PoissonResampler(2000, 1).totals([binned.rows])[0]
+    poisson = interval(binned.rows, ratio, drawn, sampling=Sampling())[0]
+    drawn = Resampler(n=items, resamples=2000, seed=2).totals([rows])[0]
+    ordinary = interval(rows, ratio, drawn, sampling=Sampling())[0]
     width = ordinary.high - ordinary.low
     assert (poisson.high - poisson.low) / width == pytest.approx(1, abs=0.12)
     assert abs(poisson.low - ordinary.low) < 0.12 * width
@@ -170,11 +184,9 @@ def test_intervals_agree_with_those_of_the_whole(tmp_path: Path, made: Made) -> 
 
 
 def test_comparisons_agree_with_those_of_the_whole(tmp_path: Path, made: Made) -> None:
-    from plainly.questions.compare import compare
-
     corpus = open_corpus([str(made.write_parquet(tmp_path / "shards", files=2, rows_a_group=400))])
-    streamed = compare_stream(run(corpus, metrics=["sari", "fkgl"], paired=True), trials=500)
-    held = compare(evaluate(made.evalset, made.outputs, ["sari", "fkgl"]), made.evalset, trials=500)
+    streamed = compare(run(corpus, metrics=["sari", "fkgl"], paired=True, resamples=1000), trials=500)
+    held = compare(evaluate(made.evalset, made.outputs, ["sari", "fkgl"]), trials=500)
     for mine, other in zip(streamed.comparisons, held.comparisons, strict=True):
         assert (mine.system, mine.baseline, mine.metric, mine.test) == (
             other.system, other.baseline, other.metric, other.test,
@@ -202,11 +214,31 @@ def test_groups_are_drawn_as_wholes(tmp_path: Path) -> None:
     assert by_group.high - by_group.low > 2 * (by_item.high - by_item.low)  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("processes", [1, 2, 4])
+def test_a_corpus_that_can_be_held_is_evaluated_as_in_memory(tmp_path: Path, made: Made, processes: int) -> None:
+    """Not alike: the same, intervals, signatures and every other key of the JSON included."""
+    corpus = open_corpus([str(made.write_jsonl(tmp_path / "made.jsonl"))])
+    streamed = run(corpus, hold=True, processes=processes).json()
+    memory = evaluate(made.evalset, made.outputs, METRICS, sampling=Sampling(resamples=50)).json()
+    assert {**streamed, "test_set": None} == {**memory, "test_set": None}
+
+
+def test_the_fingerprint_does_not_depend_on_order_or_reading(tmp_path: Path, made: Made) -> None:
+    corpus = open_corpus([str(made.write_parquet(tmp_path / "shards", files=3, rows_a_group=100))])
+    binned = run(corpus, metrics=["sari"])
+    turned = made.evalset[::-1]
+    system = next(iter(made.outputs))
+    memory = evaluate(turned, {system: made.outputs[system][::-1]}, ["sari"], sampling=None)
+    assert binned[system]["sari"].signature == memory[system]["sari"].signature
+    other = evaluate(turned[1:], {system: made.outputs[system][::-1][1:]}, ["sari"], sampling=None)
+    assert other[system]["sari"].signature != memory[system]["sari"].signature
+
+
 def test_segments_are_those_of_the_whole(tmp_path: Path, made: Made) -> None:
     corpus = open_corpus([str(made.write_parquet(tmp_path / "shards", files=3, rows_a_group=200))])
     run(corpus, metrics=["sari"], segments=tmp_path / "segments", processes=2)
     table = pq.read_table(tmp_path / "segments").to_pylist()
-    held = evaluate(made.evalset, made.outputs, ["sari"], intervals=False)
+    held = evaluate(made.evalset, made.outputs, ["sari"], sampling=None)
     assert len(table) == len(made.evalset) * len(made.outputs)
     at = {name: place for place, name in enumerate(made.evalset.ids)}
     for row in table[:: len(table) // 50]:
@@ -227,16 +259,16 @@ def _bad_jsonl(path: Path, made: Made) -> Path:
 
 def test_bad_rows_are_named_and_counted(tmp_path: Path, made: Made) -> None:
     path = _bad_jsonl(tmp_path / "bad.jsonl", made)
-    with pytest.raises(BadInput, match=r"bad\.jsonl, row 5: column 'output_.*--on-error set-aside"):
+    with pytest.raises(BadInput, match=r"bad\.jsonl, row 5: column 'output_.*on_error='set-aside'"):
         run(open_corpus([str(path)]), metrics=["sari"])
     listed = tmp_path / "aside.jsonl"
     found = run(open_corpus([str(path)]), metrics=["sari"], on_error="set-aside", set_aside=listed)
-    assert [bad.first for bad in found.bad] == [5, 10, 20, 30, 40]
-    assert (found.set_aside, found.items, found.rows, found.complete) == (5, 45, 50, True)
-    assert "not JSON" in found.bad[1].reason
-    assert "not UTF-8" in found.bad[2].reason
-    assert "'source'" in found.bad[3].reason
-    assert "no references" in found.bad[4].reason
+    assert [bad.first for bad in found.reading.bad] == [5, 10, 20, 30, 40]
+    assert (found.reading.set_aside, found.n, found.reading.rows, found.complete) == (5, 45, 50, True)
+    assert "not JSON" in found.reading.bad[1].reason
+    assert "not UTF-8" in found.reading.bad[2].reason
+    assert "'source'" in found.reading.bad[3].reason
+    assert "no references" in found.reading.bad[4].reason
     assert [json.loads(line)["first"] for line in listed.read_text().splitlines()] == [5, 10, 20, 30, 40]
     good = [at for at in range(50) if at + 1 not in (5, 10, 20, 30, 40)]
     held = evaluate(made.evalset[good], {k: [v[i] for i in good] for k, v in made.outputs.items()}, ["sari"])
@@ -259,9 +291,9 @@ def test_bad_rows_of_parquet(tmp_path: Path, made: Made) -> None:
     with pytest.raises(BadInput, match=r"part-1\.parquet, rows 1 to 400: .*no column 'source'"):
         run(open_corpus([str(folder)]), metrics=["sari"])
     found = run(open_corpus([str(folder)]), metrics=["sari"], on_error="set-aside", processes=2)
-    assert found.set_aside == 401
-    assert found.items == 799
-    assert (found.bad[-1].file.endswith("part-2.parquet"), found.bad[-1].first) == (True, 7)
+    assert found.reading.set_aside == 401
+    assert found.n == 799
+    assert (found.reading.bad[-1].file.endswith("part-2.parquet"), found.reading.bad[-1].first) == (True, 7)
 
 
 def test_bad_lines_of_texts(tmp_path: Path, made: Made) -> None:
@@ -273,7 +305,7 @@ def test_bad_lines_of_texts(tmp_path: Path, made: Made) -> None:
     with pytest.raises(BadInput, match=r"source\.txt, row 3: the line is not UTF-8"):
         run(open_corpus(**files), metrics=["fkgl"])  # type: ignore[arg-type]
     found = run(open_corpus(**files), metrics=["fkgl"], on_error="set-aside")  # type: ignore[arg-type]
-    assert (found.set_aside, found.items) == (1, len(made.evalset) - 1)
+    assert (found.reading.set_aside, found.n) == (1, len(made.evalset) - 1)
     source.write_bytes(b"\n".join(lines[:100]))
     with pytest.raises(BadInput, match="100"):
         open_corpus(**files)  # type: ignore[arg-type]

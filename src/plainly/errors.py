@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+# Marks around the two ways to say something; no text that people write has them.
+_OPEN, _OR, _CLOSE = "\ue000", "\ue001", "\ue002"
+_WAYS = re.compile(f"{_OPEN}([^{_OR}]*){_OR}([^{_CLOSE}]*){_CLOSE}")
+
+
+def way(python: str, flag: str) -> str:
+    """A piece of a message that names an option: ``sources=`` in Python, ``--source FILE`` at a shell."""
+    return f"{_OPEN}{python}{_OR}{flag}{_CLOSE}"
+
+
+def for_python(message: str) -> str:
+    """A message as it is shown to who called from Python."""
+    return _WAYS.sub(r"\1", message)
+
+
+def for_shell(message: str) -> str:
+    """A message as it is shown at the command line."""
+    return _WAYS.sub(r"\2", message)
 
 
 class PlainlyError(Exception):
     """Something the user can put right. The command line prints it and exits with status 2."""
+
+    def __str__(self) -> str:
+        return for_python(super().__str__())
+
+    def for_shell(self) -> str:
+        """The message with the flags of the command line."""
+        return for_shell(super().__str__())
 
 
 class BadInput(PlainlyError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from plainly.errors import MissingExtra, for_python
+
 if TYPE_CHECKING:
     import pandas
     import polars
@@ -47,7 +49,7 @@ class Note:
             "code": self.code,
             "severity": self.severity,
             "where": self.where or None,
-            "message": self.message,
+            "message": for_python(self.message),
             "items": list(self.ids),
         }
 
@@ -86,13 +88,13 @@ class Result(Protocol):
     def __repr__(self) -> str:
         from plainly.render.tables import plain
 
-        claims = [note.message for note in self.notes() if note.kind == "claim"]
+        claims = [for_python(note.message) for note in self.notes() if note.kind == "claim"]
         return "\n\n".join([*map(plain, self.tables()), *(["\n".join(claims)] if claims else [])])
 
     def _repr_html_(self) -> str:
         from plainly.render.tables import html, paragraphs
 
-        return "".join([*map(html, self.tables()), paragraphs([note.message for note in self.notes()])])
+        return "".join([*map(html, self.tables()), paragraphs([for_python(note.message) for note in self.notes()])])
 
 
 def warnings(result: Result) -> list[Record]:
@@ -101,6 +103,4 @@ def warnings(result: Result) -> list[Record]:
 
 
 def _missing(feature: str, package: str) -> Exception:
-    from plainly.errors import MissingExtra
-
     return MissingExtra(feature, package=package, extra=package)

@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except PlainlyError as error:
-        print(f"plainly: {error}", file=sys.stderr)
+        print(f"plainly: {error.for_shell()}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         # The reader went away (plainly … | head); keep the interpreter from complaining when it flushes at exit.

@@ -75,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
             if args.baseline is not None and args.baseline not in names:
                 raise BadInput(f"The baseline {args.baseline!r} is not among the systems: {', '.join(names)}.")
             result = _compared(args, data, metrics=specs, **settings)
+    streaming.say_resumed(result.evaluation)
     show(result, args.format)
     return 0 if result.evaluation.complete else 130
 

@@ -83,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
         scorefile.write_segments(args.segments, evaluation)
     if args.save:
         scorefile.save(args.save, evaluation)
+    streaming.say_resumed(evaluation)
     show(evaluation, args.format)
     if args.signature and args.format not in ("json", "csv", "long"):
         for scores in next(iter(evaluation.values())).values():

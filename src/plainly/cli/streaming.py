@@ -11,6 +11,8 @@ from plainly.cli import options
 from plainly.errors import BadInput
 from plainly.inputs.corpus import Corpus, open_corpus
 from plainly.inputs.tables import table_format
+from plainly.render.show import say
+from plainly.scoring.scores import Evaluation
 
 # Files larger than this in all are not read whole unless that is asked for.
 LARGE = 200_000_000
@@ -92,12 +94,20 @@ def settings(args: argparse.Namespace, corpus: Corpus, specs: list[str]) -> dict
     }
 
 
+def say_resumed(evaluation: Evaluation) -> None:
+    """Say that an earlier run had done some of the work."""
+    reading = evaluation.reading
+    if reading is not None and reading.resumed:
+        before = f"{reading.resumed} of {reading.parts} parts were measured before"
+        say(f"plainly: went on from an earlier run: {before}")
+
+
 def label(args: argparse.Namespace) -> None:
     """``plainly operations label`` on a corpus in parts: a folder of JSONL files, one for each part."""
     from plainly.cli.progress import bar
     from plainly.engines import engine
     from plainly.questions.labelling import label_stream
-    from plainly.render.show import print_json, say
+    from plainly.render.show import print_json
 
     if not args.output or Path(args.output).suffix:
         raise BadInput("A corpus that is read in parts is labelled into a folder. Name one: -o FOLDER")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-from plainly.errors import BadInput, UnknownName
+from plainly.errors import BadInput, UnknownName, way
 from plainly.machine import cores
 from plainly.progress import Tell, silent
 
@@ -48,7 +48,8 @@ def engine(name: str = "local", *, processes: int | None = None, address: str | 
     if processes is not None and processes < 1:
         raise BadInput(f"The number of processes must be at least 1, not {processes}.")
     if address is not None and name != "ray":
-        raise BadInput("--address is the address of a Ray cluster; use it with --engine ray.")
+        ray = way("the engine ray", "--engine ray")
+        raise BadInput(f"{way('address=', '--address')} is the address of a Ray cluster; use it with {ray}.")
     if name == "local":
         from plainly.engines.local import LocalEngine
 

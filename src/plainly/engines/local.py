@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from plainly.engines import Result, Task, Tell, Work, silent
-from plainly.errors import BadInput, PlainlyError
+from plainly.errors import BadInput, PlainlyError, way
 
 # A task that ends its process this often is not unlucky: it needs more memory than there is, or meets a fault.
 _ATTEMPTS = 3
@@ -76,9 +76,10 @@ class _Pool:
                     deaths[number] += 1
                     tell(-worker.told)
                     if deaths[number] == _ATTEMPTS:
+                        fewer = way("processes=", "--processes N")
                         raise PlainlyError(
                             f"The process that worked on part {number + 1} ended {_ATTEMPTS} times (exit status "
-                            f"{worker.process.exitcode}). If memory was short, use fewer: --processes N"
+                            f"{worker.process.exitcode}). If memory was short, use fewer: {fewer}"
                         ) from None
                     waiting.appendleft(number)
                     continue
@@ -137,7 +138,7 @@ def _serve(pipe: Connection, pickled: bytes) -> None:
             try:
                 answer = ("done", work(task, tell))
             except PlainlyError as error:
-                answer = ("error", BadInput(str(error)))
+                answer = ("error", BadInput(*error.args))
             except Exception as error:
                 answer = ("error", RuntimeError(f"A worker failed: {type(error).__name__}: {error}"))
             pipe.send(answer)

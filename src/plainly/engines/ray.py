@@ -34,7 +34,7 @@ class RayEngine:
             import ray
             import ray.data
         except ImportError:
-            raise MissingExtra("--engine ray", package="ray", extra="ray") from None
+            raise MissingExtra("the engine ray", package="ray", extra="ray") from None
         started = self._start(ray)
         try:
             yield from self._results(ray, work, tasks, tell, gpus)
@@ -103,7 +103,7 @@ class _Actor:
         try:
             answer: tuple[str, Any] = ("done", self._work(pickle.loads(batch["task"][0]), told.append))
         except PlainlyError as error:  # ours to raise again; retrying would not help
-            answer = ("error", BadInput(str(error)))
+            answer = ("error", BadInput(*error.args))
         packed = np.empty(1, dtype=object)
         packed[0] = pickle.dumps(answer)
         return {"number": batch["number"], "told": np.array([sum(told)]), "result": packed}

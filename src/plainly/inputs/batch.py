@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeVar
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
 from plainly.inputs.columns import Roles, names, references_by_item, strings, texts
 from plainly.inputs.tables import Sheet
@@ -39,7 +39,8 @@ class Bad:
 
     def error(self) -> BadInput:
         """The error that ends a run in which no row may be set aside."""
-        return BadInput(f"{self.where}: {self.reason} To set such rows aside: --on-error set-aside")
+        aside = way("on_error='set-aside'", "--on-error set-aside")
+        return BadInput(f"{self.where}: {self.reason} To set such rows aside: {aside}")
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,6 @@ class Reading:
     def notes(self) -> list[Note]:
         """What a reader of the numbers must know: that rows were set aside, or that the run was interrupted."""
         notes = []
-        if self.resumed:
-            before = f"{self.resumed} of {self.parts} parts were measured before"
-            notes.append(Note(f"plainly: went on from an earlier run: {before}"))
         if not self.complete:
             share = self.read / self.rows if self.rows else 0.0
             partial = (

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
 from plainly.inputs.batch import BATCH_ITEMS
 from plainly.inputs.columns import Columns, Roles, find_roles
@@ -103,7 +103,7 @@ def _from_tables(given: Sequence[str], columns: Columns | None, scratch: list[st
     if len(kinds) > 1 or not kinds <= set(_SUFFIXES):
         raise BadInput(
             f"{', '.join(sorted(kinds))} cannot be read a part at a time. Give Parquet or JSONL files, all of one "
-            "kind; a smaller table is read as a whole with --engine memory."
+            f"kind; a smaller table is read as a whole{way('', ' with --engine memory')}."
         )
     place = given[0].rstrip("/")
     name = place if len(given) == 1 else f"{place} and {len(given) - 1} more"
@@ -281,9 +281,10 @@ def _roles(names: Sequence[str], path: str, columns: Columns | None, system: str
     table = Sheet({name: [] for name in names}, path, [])
     roles = find_roles(table, columns)
     if not roles.outputs:
+        say = way("columns={'output': …}", "--columns output=COLUMN")
         raise BadInput(
             f"{path} has no column that is known to hold outputs. {table.listing()} Rename one to 'output' (or "
-            "output_NAME, one for each system), or say which: --columns output=COLUMN."
+            f"output_NAME, one for each system), or say which: {say}."
         )
     if "outputs" in roles.outputs:
         raise BadInput(f"{path}: a column of objects (system → output) is not read a part at a time. Use output_NAME.")

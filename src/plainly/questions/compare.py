@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from plainly.errors import BadInput, UnknownName
+from plainly.errors import BadInput, UnknownName, way
 from plainly.inputs.texts import TextArguments
 from plainly.protocol import Better, Floats, Metric
 from plainly.questions.comparisons import TESTS, Comparison, Comparisons, Test, corrected
@@ -57,7 +57,7 @@ def compare(
     drawn = None
     if over != "items":
         if by is not None:
-            raise BadInput("--by and --over go one at a time.")
+            raise BadInput(f"{way('by=', '--by')} and {way('over=', '--over')} go one at a time.")
         drawn = references.draw(evaluation, over=over)
         evaluation = references.with_intervals(evaluation, drawn, over=over)
     if by is None:
@@ -92,7 +92,7 @@ class _Tests:
             raise BadInput(f"The number of randomisation trials must be at least 1, not {self.trials}.")
         rows = [scores.rows for of_system in evaluation.systems.values() for scores in of_system.values()]
         if evaluation.units == "bins" and not all(map(len, rows)):
-            raise BadInput("This run kept no sums by bin; leave --no-intervals out.")
+            raise BadInput(f"This run kept no sums by bin; leave {way('intervals=False', '--no-intervals')} out.")
 
     def run(self, evaluation: Evaluation, drawn: Drawn | None = None) -> Comparisons:
         """Every comparison, corrected; ``drawn`` holds other draws for the bootstrap."""
@@ -263,9 +263,7 @@ def _too_few_draws(result: Comparisons) -> list[Note]:
     alpha = 1 - result.sampling.level
     if family / (draws + 1) <= alpha:
         return []
-    option, needed = "--resamples" if bootstrap else "--trials", math.ceil(2 * family / alpha)
-    message = (
-        f"With {draws} draws no pair can be told apart after correction for {family} pairs. Use {option} {needed} or "
-        "more."
-    )
+    name, needed = "resamples" if bootstrap else "trials", math.ceil(2 * family / alpha)
+    use = way(f"{name}={needed}", f"--{name} {needed}")
+    message = f"With {draws} draws no pair can be told apart after correction for {family} pairs. Use {use} or more."
     return [Note(message, "warning", "few-draws")]

@@ -10,7 +10,7 @@ from typing import Any, TypedDict, Unpack, cast, overload
 from plainly import registry
 from plainly.engines import Engine
 from plainly.engines import engine as engine_of
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.inputs.corpus import Corpus
 from plainly.inputs.texts import TextArguments, take
 from plainly.progress import Progress, unseen
@@ -102,7 +102,7 @@ def asked(data: Any = None, *, paired: bool = False, **options: Unpack[Options])
     if isinstance(data, (Evaluation, SystemScores)):
         evaluation = data if isinstance(data, Evaluation) else data.alone
         if options.get("metrics") is not None:
-            raise BadInput("Saved scores hold the metrics they hold; leave -m out.")
+            raise BadInput(f"Saved scores hold the metrics they hold; leave {way('metrics=', '-m')} out.")
         if evaluation.sampling is None or drawing:
             evaluation = estimated(dataclasses.replace(evaluation, sampling=sampling))
         return evaluation
@@ -168,7 +168,7 @@ def _streamed(
 def _with_sanity_rows(evaluation: Evaluation) -> Evaluation:
     """The evaluation with rows of nonsense beside the systems, and a held-out reference where there are several."""
     if evaluation.outputs is None:
-        raise BadInput("--sanity makes outputs from the sources, which are not kept of a corpus too large to hold.")
+        raise BadInput("Sanity rows are made from the sources, which are not kept of a corpus too large to hold.")
     seed = (evaluation.sampling or Sampling()).seed
     outputs = sanity.rows(evaluation.evalset, seed=seed)
     rows = evaluate(evaluation.evalset, outputs, evaluation.metrics, sampling=evaluation.sampling)
@@ -182,7 +182,7 @@ def _with_sanity_rows(evaluation: Evaluation) -> Evaluation:
 
 def _divided(evaluation: Evaluation, by: str) -> Evaluation:
     if evaluation.outputs is None:
-        raise BadInput("--by looks at every item, and the items of a corpus too large to hold are not kept.")
+        raise BadInput("Subsets are chosen item by item, and the items of a corpus too large to hold are not kept.")
     divided = subsets.divide(evaluation.evalset, evaluation.outputs, by)
     parts = tuple((subset, subsets.evaluate_subset(evaluation, subset)) for subset in divided)
     return dataclasses.replace(evaluation, by=by, subsets=parts)

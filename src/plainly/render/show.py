@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from plainly.errors import for_shell
 from plainly.render import tables
 from plainly.result import Note, Record, Result, Table
 
@@ -43,7 +44,7 @@ def show(result: Result, form: str | None = None) -> None:
             print_table(table, form)
             if place + 1 < len(grids):
                 print()
-        claims = [note.message for note in notes if note.kind == "claim"]
+        claims = [for_shell(note.message) for note in notes if note.kind == "claim"]
         if claims:
             print("\n" * bool(grids) + "\n".join(claims))
         if form is None:
@@ -106,7 +107,7 @@ def jsonable(value: Any) -> Any:
 
 def say(message: str) -> None:
     """A message for the person at the terminal, on stderr."""
-    print(message, file=sys.stderr)
+    print(for_shell(message), file=sys.stderr)
 
 
 def print_warnings(warnings: Sequence[Note]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from plainly import registry
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
 from plainly.progress import Progress, Tell, unseen
 from plainly.protocol import Floats, Metric
@@ -131,7 +131,9 @@ def checked_metrics(metrics: Metrics, texts: Texts | None) -> dict[str, Metric]:
         return chosen
     for spec, metric in chosen.items():
         if "source" in metric.needs and not texts.has_sources:
-            raise BadInput(f"{spec} compares with the source, and no sources were given. Add them (--source FILE).")
+            add = way("sources=", "--source FILE")
+            raise BadInput(f"{spec} compares with the source, and no sources were given. Add them ({add}).")
         if "references" in metric.needs and not texts.has_references:
-            raise BadInput(f"{spec} compares with references, and none were given. Add them (--references FILE…).")
+            add = way("references=", "--references FILE…")
+            raise BadInput(f"{spec} compares with references, and none were given. Add them ({add}).")
     return chosen

@@ -75,7 +75,7 @@ def _variants(evaluation: Evaluation, specs: Sequence[str], *, halves: int, seed
         )
     counts = evalset.reference_counts
     if int(counts.max(initial=0)) < 2:
-        raise BadInput("Every item has one reference at most, which says nothing about others. Use --over items.")
+        raise BadInput("Every item has one reference at most, which says nothing about others. Draw items instead.")
     size = np.maximum(counts // 2, 1)
     # Halves of an odd number are less than half and vary more: m of k vary by k/m - 1 times what k of k would.
     scale = np.sqrt(np.divide(size, counts - size, out=np.zeros(len(counts)), where=counts > size))

@@ -12,20 +12,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
 from plainly.protocol import Metric
 from plainly.result import Record, Table
 from plainly.scoring.evaluate import estimated, evaluate
 from plainly.scoring.scores import Evaluation, Scores
 
+_SOURCES = way("sources=", "--source FILE")
 HELD_OUT = "(held-out reference)"
 
 
 def rows(evalset: EvalSet, *, seed: int) -> dict[str, tuple[str, ...]]:
     """The outputs by name: identity, the first 80 % of the words, nothing, the words in disorder."""
     if not evalset.has_sources:
-        raise BadInput("Sanity rows are made from the sources. Add them: --source FILE")
+        raise BadInput(f"Sanity rows are made from the sources. Add them: {_SOURCES}")
     rng = np.random.default_rng(seed)
     words = [source.split() for source in evalset.sources]
     return {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput, did_you_mean
+from plainly.errors import BadInput, did_you_mean, way
 from plainly.evalset import EvalSet
 from plainly.inputs.batch import Reading
 from plainly.protocol import Floats, Metric
@@ -58,7 +58,8 @@ class Scores:
     def segments(self) -> dict[str, Floats]:
         """Every output by name, one value an item."""
         if self.units != "items":
-            raise BadInput(f"Scores of the {self.n:,} items were not kept; write them as they are made: --segments DIR")
+            write = way("segments='DIR'", "--segments DIR")
+            raise BadInput(f"Scores of the {self.n:,} items were not kept; write them as they are made: {write}")
         values = self.metric.score(self.rows)
         return {name: values[:, position] for position, name in enumerate(self.metric.outputs)}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet, fingerprint
 from plainly.files import write_whole
 from plainly.inputs.batch import Bad
@@ -173,7 +173,8 @@ class State:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError) as error:
-            raise BadInput(f"{path} does not hold the state of a run ({error}). Begin again: --restart") from None
+            again = way("remove it", "--restart")
+            raise BadInput(f"{path} does not hold the state of a run ({error}). Begin again: {again}") from None
         totals = Totals(
             items=about["items"],
             read=about["read"],
