@@ -125,3 +125,74 @@ def test_mistakes_say_what_to_do(arguments: dict[str, object], message: str) -> 
 def test_a_thing_that_is_no_metric_is_refused() -> None:
     with pytest.raises(BadSpec, match="measure and score"):
         plainly.score(sources=SOURCES, outputs=OUTPUTS, metrics=[object()])  # type: ignore[list-item]
+
+
+RECORDS = [
+    {"id": "a", "source": SOURCES[0], "references": REFERENCES[0], "output": OUTPUTS[0]},
+    {"id": "b", "source": SOURCES[1], "references": REFERENCES[1], "output": OUTPUTS[1]},
+]
+LONG = [{**record, "system": system} for system in ("A", "B") for record in RECORDS]
+
+
+def _frames(records: list[dict[str, object]]) -> dict[str, object]:
+    """The same records in every shape that people keep them in."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = {name: [record[name] for record in records] for name in records[0]}
+
+    class Dataset:  # as Hugging Face's: columns by slice, names and features
+        column_names, features = list(columns), dict.fromkeys(columns)
+
+        def __getitem__(self, index: slice) -> dict[str, list[object]]:
+            return {name: values[index] for name, values in columns.items()}
+
+    return {
+        "records": records,
+        "columns": columns,
+        "pandas": pandas.DataFrame(records),
+        "polars": polars.DataFrame(records),
+        "arrow": pyarrow.table(columns),
+        "dataset": Dataset(),
+    }
+
+
+def test_frames_in_every_shape_give_what_lists_give() -> None:
+    options = {"metrics": ["sari", "bleu"], "resamples": 20}
+    expected = plainly.score(sources=SOURCES, outputs=OUTPUTS, references=REFERENCES, ids=["a", "b"], **options)
+    for name, frame in _frames(RECORDS).items():
+        assert plainly.score(frame, **options).json() == expected.json(), name
+    both = plainly.score(
+        sources=SOURCES, outputs={"A": OUTPUTS, "B": OUTPUTS}, references=REFERENCES, ids=["a", "b"], **options
+    )
+    for name, frame in _frames(LONG).items():
+        assert plainly.score(frame, **options).json() == both.json(), name
+
+
+def test_long_frames_join_by_id_and_say_what_is_missing() -> None:
+    expected = plainly.score(LONG, metrics=["sari"], intervals=False).json()
+    shuffled = plainly.score([LONG[0], LONG[1], LONG[3], LONG[2]], metrics=["sari"], intervals=False)
+    assert shuffled.json() == expected
+    with pytest.raises(BadInput, match="'B' has no output for the item 'b'"):
+        plainly.score(LONG[:3])
+    with pytest.raises(BadInput, match="second output"):
+        plainly.score([*LONG, LONG[0]])
+    with pytest.raises(BadInput, match="Cannot read texts from int"):
+        plainly.score(3)
+
+
+def test_compare_is_the_function_after_every_module_was_imported() -> None:
+    """No module or package at the top carries the name of a public function."""
+    import importlib
+    import pkgutil
+    from types import ModuleType
+
+    for module in pkgutil.walk_packages(plainly.__path__, "plainly."):
+        if ".adapters" not in module.name and ".learn" not in module.name and "__main__" not in module.name:
+            importlib.import_module(module.name)
+    for name in plainly.__all__:
+        assert not isinstance(getattr(plainly, name), ModuleType), name
+    assert not {name for _, name, _ in pkgutil.iter_modules(plainly.__path__)} & set(plainly.__all__)
+    result = plainly.compare(sources=SOURCES, outputs={"A": OUTPUTS, "B": SOURCES}, references=REFERENCES, trials=99)
+    assert {pair.metric for pair in result.comparisons} == {"sari", "bleu", "fkgl"}
+    assert "sari" in repr(result)
+    assert "<table>" in result._repr_html_()
