@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from plainly import data
+from plainly import data, report
 from plainly.evalset import EvalSet
-from plainly.pages import make_report
+from plainly.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
 
 # From a change of a control to what the list shows, layout included.
@@ -40,9 +40,9 @@ def main() -> None:
         place = Path(folder)
         evalset = data.load("asset/test")
         outputs = {system: data.outputs("asset/test", system) for system in data.systems("asset/test")[:10]}
-        found = evaluate(evalset, outputs, ["sari", "bleu", "fkgl"])
+        evaluation = evaluate(evalset, outputs, ["sari", "bleu", "fkgl"])
         start = time.perf_counter()
-        path = make_report(found, evalset=evalset, outputs=outputs).write(place / "asset.html")
+        path = report(evaluation).write(place / "asset.html")
         print(f"10 systems × ASSET: made in {time.perf_counter() - start:.1f} s (asked 10), ", end="")
         print(f"{path.stat().st_size / 1e6:.2f} MB (asked 3)")
         look(chromium, path, "10 systems × ASSET", ("film", "the"), asked=100)
@@ -84,8 +84,8 @@ def large(place: Path) -> Path:
         references=[small.references[i % len(small)] for i in range(n)],
     )
     outputs = {s: [written[s][i % len(small)] for i in range(n)] for s in ("editor", "noisy")}
-    found = evaluate(evalset, outputs, ["fkgl"], resamples=100)
-    return make_report(found, evalset=evalset, outputs=outputs, labeller=None, audit=False).write(place / "large.html")
+    evaluation = evaluate(evalset, outputs, ["fkgl"], sampling=Sampling(resamples=100))
+    return report(evaluation, labeller=None, audit=False).write(place / "large.html")
 
 
 def studio(place: Path) -> None:

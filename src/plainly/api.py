@@ -42,8 +42,10 @@ def metric_names() -> tuple[str, ...]:
     return registry.names()
 
 
-def make_report(evaluation: Evaluation | SystemScores, **options: Any) -> Report:
-    """A report on scores; from the next version on ``plainly.report(evaluation, …)``."""
+def make_report(
+    evaluation: Evaluation | SystemScores, *, evalset: Any = None, outputs: Any = None, **options: Any
+) -> Report:
+    """A report on scores; from the next version on ``plainly.report(evaluation, …)``, which has its texts itself."""
     from plainly.pages import report
 
     _renamed("make_report()", "plainly.report()")
