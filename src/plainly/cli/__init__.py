@@ -6,6 +6,7 @@ import argparse
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 from plainly import __version__
@@ -29,17 +30,20 @@ COMMANDS = {
     "train": "train a simplicity estimate on levelled documents",
 }
 
+REPORT = "the project's issue tracker, with the command and, where you may, the file"
 _EPILOG = "plainly COMMAND --help tells what a command takes. Start with: plainly score --demo"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status: 0 done, 2 for what the user can put right, 130 when interrupted."""
+    """Run a command and return its exit status.
+
+    0 done; 2 something that the user can put right; 70 a fault of ours; 130 interrupted. This is the one net: whatever
+    a command lets fall, a person reads a sentence, and the trace only with --debug.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in arguments
     try:
-        return _run(arguments)
-    except PlainlyError as error:
-        print(f"plainly: {error.for_shell()}", file=sys.stderr)
-        return 2
+        return _run([argument for argument in arguments if argument != "--debug"])
     except BrokenPipeError:
         # The reader went away (plainly … | head); keep the interpreter from complaining when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -47,6 +51,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("plainly: interrupted", file=sys.stderr)
         return 130
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        message, status = _said(error)
+        print(f"plainly: {message}", file=sys.stderr)
+        return status
+
+
+def _said(error: Exception) -> tuple[str, int]:
+    """What went wrong in a sentence, and the exit status."""
+    if isinstance(error, PlainlyError):
+        return error.for_shell(), 2
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this. Give less at once, or --engine local, which reads in parts.", 2
+    if isinstance(error, OSError) and error.errno is not None:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}.", 2
+    what = f"{type(error).__name__}: {error}".strip().splitlines()[0][:300]
+    return f"A fault of plainly's, not yours ({what}). Run again with --debug and report what it prints: {REPORT}", 70
 
 
 def _run(arguments: list[str]) -> int:
