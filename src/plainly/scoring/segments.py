@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plainly.inputs.batch import Batch
+from plainly.inputs.tables import arrow
 from plainly.protocol import Floats, Metric
 
 
@@ -22,9 +23,7 @@ class SegmentWriter:
         self, file: str, batch: Batch, system: str, metrics: Mapping[str, Metric], rows: Mapping[str, Floats]
     ) -> None:
         """A batch of one system: file, row, system, id, then every output as ``metric`` or ``metric.output``."""
-        import pyarrow
-        import pyarrow.parquet
-
+        pyarrow = arrow()
         n = len(batch.evalset)
         columns: dict[str, Any] = {
             "file": [file] * n,
