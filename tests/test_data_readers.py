@@ -12,8 +12,7 @@ import pytest
 
 from conftest import opendocument
 from plainly import data
-from plainly.data.card import Card, File
-from plainly.data.fetch import Local
+from plainly.data.card import Card, File, Local
 from plainly.data.readers import csv_table, lines, numbered_lines, read_lines
 from plainly.errors import BadInput
 from plainly.inputs.workbooks import read_cells

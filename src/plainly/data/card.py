@@ -42,6 +42,15 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class Local:
+    """A file of a card, where it lies on this machine, and its checked content."""
+
+    file: File
+    path: Path
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """What is known about one data set.
 

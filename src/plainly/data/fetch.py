@@ -14,10 +14,9 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from plainly.data.card import Card, File
+from plainly.data.card import Card, File, Local
 from plainly.errors import DataUnavailable
 from plainly.progress import Progress, Tell, unseen
 
@@ -29,15 +28,6 @@ _STALE = 2 * _TIMEOUT  # A part untouched for longer than a silent connection li
 _ATTEMPTS = 3
 _BLOCK = 1 << 16
 _THREADS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Local:
-    """A file of a card, where it lies on this machine, and its checked content."""
-
-    file: File
-    path: Path
-    data: bytes
 
 
 def cache_directory() -> Path:

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from plainly.data.card import Card
-from plainly.data.fetch import Local
+from plainly.data.card import Card, Local
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.inputs.lines import decode, split_lines

@@ -63,19 +63,19 @@ def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
 
 def expand(paths: PathLike | Iterable[PathLike]) -> list[str]:
     """Paths as given, with glob patterns replaced by the files that match, in natural order."""
-    found: list[str] = []
+    expanded: list[str] = []
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         text = os.path.expanduser(os.fspath(path))
         if not glob.has_magic(text) or os.path.exists(text):
-            found.append(text)
+            expanded.append(text)
             continue
         matches = sorted((m for m in glob.glob(text, recursive=True) if not os.path.isdir(m)), key=natural_key)
         if not matches:
             folder = Path(text).parent
             hint = "" if glob.has_magic(str(folder)) else _holds(folder)
             raise BadInput(f"No file matches the pattern {text!r}.{hint}")
-        found.extend(matches)
-    return found
+        expanded.extend(matches)
+    return expanded
 
 
 def check_once(paths: Iterable[PathLike | None]) -> None:
