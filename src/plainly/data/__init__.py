@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from plainly.data.card import KINDS, Card, File, Kind, card, cards, names, output_cards, systems
-from plainly.data.catalogue import Catalogue, Description, Fetched, catalogue, describe, get
-from plainly.data.fetch import cache_directory, read, read_files, whereabouts
+from plainly.data.card import KINDS, Card, card, cards, names, output_cards, systems
+from plainly.data.catalogue import catalogue, describe, get
+from plainly.data.fetch import read, read_files
 from plainly.data.readers import EVALSETS, TABLES, read_lines
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
@@ -21,12 +21,6 @@ from plainly.progress import Progress, unseen
 __all__ = [
     "KINDS",
     "Card",
-    "Catalogue",
-    "Description",
-    "Fetched",
-    "File",
-    "Kind",
-    "cache_directory",
     "card",
     "cards",
     "catalogue",
@@ -40,7 +34,6 @@ __all__ = [
     "paths",
     "systems",
     "table",
-    "whereabouts",
 ]
 
 _DEMO = Path(__file__).parent / "demo" / "demo.jsonl"
