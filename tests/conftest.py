@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,23 @@ def english() -> str:
     if found is None:
         pytest.skip("needs spaCy and a pipeline: pip install 'plainly[spacy]'; python -m spacy download en_core_web_sm")
     return found
+
+
+def opendocument(rows: str) -> bytes:
+    """A spreadsheet (.ods) with one sheet of these rows, as XML."""
+    names = "".join(
+        f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
+    )
+    sheet = f'<office:spreadsheet><table:table table:name="Sheet1">{rows}</table:table></office:spreadsheet>'
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr(
+            "content.xml",
+            f"<office:document-content{names}><office:body>{sheet}</office:body></office:document-content>",
+        )
+    return file.getvalue()
 
 
 def save_tokenizer(vocabulary: list[str], place: Path) -> None:

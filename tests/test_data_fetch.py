@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from plainly import data
 from plainly.data import fetch
 from plainly.data.card import Card, File
 from plainly.errors import DataUnavailable
+from plainly.progress import Tell
 
 CONTENT = b"".join(b"line %d\n" % i for i in range(40_000))
 CHECKSUM = hashlib.sha256(CONTENT).hexdigest()
@@ -67,6 +69,21 @@ class Server:
         self.http.server_close()
 
 
+class Watched:
+    """A progress that keeps what it was asked to show."""
+
+    def __init__(self) -> None:
+        self.bars: list[tuple[str, int | None, str]] = []
+        self.told: list[int] = []
+
+    def __call__(self, what: str, *, total: int | None, unit: str = "items") -> AbstractContextManager[Tell]:
+        self.bars.append((what, total, unit))
+        return nullcontext(self._tell)
+
+    def _tell(self, amount: int) -> None:
+        self.told.append(amount)
+
+
 @pytest.fixture
 def server() -> Iterator[Server]:
     running = Server()
@@ -97,12 +114,13 @@ def leftovers(cache: Path) -> list[str]:
 
 def test_download_is_checked_kept_and_not_repeated(server: Server, cache: Path) -> None:
     card = served(server, "/some/a file+b^c.txt")
-    told: list[int] = []
-    (local,) = fetch.read(card, progress=lambda file, done: told.append(done))
+    watched = Watched()
+    (local,) = fetch.read(card, progress=watched)
     assert local.data == CONTENT
     assert local.path == cache / card.files[0].place
-    assert told == sorted(told)
-    assert told[-1] == len(CONTENT)
+    assert watched.bars == [("fetching some/test", len(CONTENT), "bytes")]
+    assert sum(watched.told) == len(CONTENT)
+    assert min(watched.told) >= 0
     assert leftovers(cache) == ["a file+b^c.txt"]
     assert fetch.read(card)[0].data == CONTENT
     assert len(server.requests) == 1
@@ -111,7 +129,10 @@ def test_download_is_checked_kept_and_not_repeated(server: Server, cache: Path) 
 def test_many_files_at_once(server: Server, cache: Path) -> None:
     cards = [served(server, f"/many/{i}") for i in range(20)]
     card = Card("some/test", "evalset", "t", "d", "unknown", "", "", "", "lines", 1, tuple(c.files[0] for c in cards))
-    assert [local.path.name for local in fetch.read(card)] == [str(i) for i in range(20)]
+    watched = Watched()
+    assert [local.path.name for local in fetch.read(card, progress=watched)] == [str(i) for i in range(20)]
+    assert watched.bars == [("fetching some/test", 20 * len(CONTENT), "bytes")]
+    assert sum(watched.told) == 20 * len(CONTENT)
     assert len(leftovers(cache)) == 20
 
 
@@ -141,7 +162,10 @@ def test_resuming_where_the_server_knows_no_ranges(server: Server, cache: Path) 
     with pytest.raises(DataUnavailable):
         fetch.read(card)
     server.cut, server.ranges = None, False
-    assert fetch.read(card)[0].data == CONTENT
+    watched = Watched()
+    assert fetch.read(card, progress=watched)[0].data == CONTENT
+    assert watched.told[:2] == [3000, len(CONTENT[: 1 << 16]) - 3000], "what was there is told, then put right"
+    assert sum(watched.told) == len(CONTENT)
 
 
 def test_the_part_of_a_killed_process_is_used_once_it_is_surely_dead(server: Server, cache: Path) -> None:
@@ -292,11 +316,13 @@ def test_processes_that_race_for_a_file_all_get_it_whole(server: Server, cache: 
 def test_an_interrupted_download_leaves_a_part_and_no_file(server: Server, cache: Path) -> None:
     card = served(server)
 
-    def interrupt(file: File, done: int) -> None:
-        raise KeyboardInterrupt
+    class Interrupted(Watched):
+        def _tell(self, amount: int) -> None:
+            if amount:
+                raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fetch.read(card, progress=interrupt)
+        fetch.read(card, progress=Interrupted())
     assert leftovers(cache) == ["file.txt.part"]
     assert fetch.read(card)[0].data == CONTENT
     assert server.requests[-1][1] is not None

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import collections
-import io
 import math
 import re
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from conftest import opendocument
 from plainly import data
-from plainly.data import ods
-from plainly.data.card import Card, File
-from plainly.data.fetch import Local
+from plainly.data.card import Card, File, Local
 from plainly.data.readers import csv_table, lines, numbered_lines, read_lines
 from plainly.errors import BadInput
+from plainly.inputs.workbooks import read_cells
 
 CARD = Card("a/b", "evalset", "t", "d", "unknown", "", "", "", "lines", 2, ())
 TABLES = [
@@ -68,27 +66,24 @@ def test_csv_numbers_and_gaps() -> None:
         csv_table(card, [local("id,text\n7\n8,b\n")])
 
 
-def sheet(body: str) -> bytes:
-    names = " ".join(
-        f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{long}:1.0"'
-        for short, long in (("office", "office"), ("table", "table"), ("text", "text"))
-    )
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("content.xml", f"<office:document {names}><table:table>{body}</table:table></office:document>")
-    return buffer.getvalue()
-
-
 def test_sheets_repeat_cells_and_rows() -> None:
-    cell = '<table:table-cell table:number-columns-repeated="{}" office:value="{}"/>'
+    cell = '<table:table-cell table:number-columns-repeated="{}" office:value-type="float" office:value="{}"/>'
     body = (
-        "<table:table-row><table:table-cell/><table:table-cell><text:p>a<text:span>b</text:span></text:p>"
-        '</table:table-cell><table:table-cell table:number-columns-repeated="1000"/></table:table-row>'
+        '<table:table-row><table:table-cell/><table:table-cell office:value-type="string">'
+        "<text:p>a<text:span>b</text:span></text:p></table:table-cell>"
+        '<table:table-cell table:number-columns-repeated="1000"/></table:table-row>'
         '<table:table-row table:number-rows-repeated="2"/>'
-        f'<table:table-row table:number-rows-repeated="2">{cell.format(3, 5)}</table:table-row>'
+        f'<table:table-row table:number-rows-repeated="2">{cell.format(2, 5)}{cell.format(1, 4.5)}</table:table-row>'
         '<table:table-row table:number-rows-repeated="1048570"><table:table-cell/></table:table-row>'
     )
-    assert ods.rows(sheet(body)) == [["", "ab"], [], [], ["5"] * 3, ["5"] * 3]
+    empty = ["", "", ""]
+    assert read_cells(opendocument(body), "b.ods") == [["", "ab", ""], empty, empty, [5, 5, 4.5], [5, 5, 4.5]]
+
+
+@pytest.mark.parametrize("content", [b"no zip", opendocument("")[:400]], ids=["text", "cut off"])
+def test_what_is_no_sheet_is_refused(content: bytes) -> None:
+    with pytest.raises(BadInput, match=r"b\.ods is not a sheet that can be read: .*Save it again as \.ods or \.xlsx"):
+        read_cells(content, "b.ods")
 
 
 @pytest.mark.parametrize("name", TABLES)

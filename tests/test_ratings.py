@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from conftest import opendocument
 from plainly import ratings
 from plainly.errors import BadInput, UnknownName
 from plainly.ratings import Judgements, Ratings, read_ratings
@@ -93,20 +93,20 @@ def test_xlsx_with_one_and_with_two_rows_of_names(tmp_path: Path) -> None:
 
 def test_ods(tmp_path: Path) -> None:
     def cell(value: str) -> str:
-        kind = f'office:value-type="float" office:value="{value}"' if value.lstrip("-").isdigit() else ""
+        kind = (
+            f'office:value-type="float" office:value="{value}"'
+            if value.lstrip("-").isdigit()
+            else 'office:value-type="string"'
+        )
         return f"<table:table-cell {kind}><text:p>{value}</text:p></table:table-cell>"
 
     rows = "".join(
         f"<table:table-row>{''.join(map(cell, line.split(',')))}</table:table-row>" for line in LONG.splitlines()
     )
-    names = "".join(
-        f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
-    )
-    with zipfile.ZipFile(tmp_path / "r.ods", "w") as archive:
-        archive.writestr("content.xml", f"<a{names}><table:table>{rows}</table:table></a>")
+    (tmp_path / "r.ods").write_bytes(opendocument(rows))
     check(read_ratings(tmp_path / "r.ods"))
     write(tmp_path / "not.ods", "no zip")
-    with pytest.raises(BadInput, match="not an OpenDocument sheet"):
+    with pytest.raises(BadInput, match=r"not\.ods is not a sheet that can be read"):
         read_ratings(tmp_path / "not.ods")
 
 

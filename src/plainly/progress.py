@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
-# What was done since it was last called; negative when work is lost and must be done again.
+# What was done since it was last called; negative when work is lost and must be done again. Threads may share it.
 Tell = Callable[[int], None]
 
 

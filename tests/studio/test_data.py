@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import math
+import sys
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -23,7 +24,7 @@ from plainly.studio.backup import backup_to
 from plainly.studio.ledger import Ledger
 from plainly.studio.project import parse_project
 from plainly.studio.store import Store
-from studio.conftest import Make, four, rater, rating_project, simple_items
+from studio.conftest import Make, Rater, four, local_client, rater, rating_project, simple_items
 
 
 def opened(tmp_path: Path, name: str, database: str = "") -> tuple[Store, Ledger]:
@@ -143,6 +144,16 @@ def test_tokens_and_offsets_are_those_of_the_text(text: str, how: str) -> None:
 
 def test_combining_marks_and_joined_emoji_stay_in_one_token() -> None:
     assert tasks.tokens("👩‍👩‍👧 e\u0301t! 👍🏽", "words") == ["👩‍👩‍👧", "e\u0301t", "!", "👍🏽"]
+
+
+def test_an_owner_is_told_what_an_export_needs(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make(rating_project(), simple_items(2))
+    owner = Rater("http://localhost", place.owner_token, client=local_client(place))
+    assert owner.client.get("/owner/export/parquet").content.startswith(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    answer = owner.client.get("/owner/export/parquet")
+    assert answer.status_code == 501
+    assert "plainly[parquet]" in answer.text
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite", "postgresql"])

@@ -68,10 +68,9 @@ def _read(args: argparse.Namespace) -> Inputs:
     """As every command reads, but a set can be looked at without outputs."""
     if args.test_set is not None and not args.systems:
         from plainly import data
-        from plainly.cli.progress import fetching
+        from plainly.cli.progress import bar
 
-        with fetching() as progress:
-            return Inputs(data.load(args.test_set, progress=progress), {})
+        return Inputs(data.load(args.test_set, progress=bar), {})
     if not args.systems and args.source and args.references:
         from plainly.inputs import read_evalset
 

@@ -151,25 +151,24 @@ def _demo(systems: Sequence[str]) -> Inputs:
 
 def _named(name: str, systems: Sequence[str]) -> Inputs:
     from plainly import data
-    from plainly.cli.progress import fetching
+    from plainly.cli.progress import bar
 
-    with fetching() as progress:
-        evalset = data.load(name, progress=progress)
-        published = data.systems(name)
-        if not systems:
-            shown = ", ".join(published[:12]) + (", …" if len(published) > 12 else "")
-            raise BadInput(
-                f"Which outputs of {name} should be scored? Name a file or a published system ({shown or 'none'}), "
-                "or 'all'."
-            )
-        outputs: Outputs = {}
-        for system in systems:
-            if system == "all" and not Path(system).exists():
-                outputs |= {each: data.outputs(name, each, progress=progress) for each in published}
-            elif system in published:
-                outputs[system] = data.outputs(name, system, progress=progress)
-            else:
-                outputs |= _own_outputs(system, evalset, published)
+    evalset = data.load(name, progress=bar)
+    published = data.systems(name)
+    if not systems:
+        shown = ", ".join(published[:12]) + (", …" if len(published) > 12 else "")
+        raise BadInput(
+            f"Which outputs of {name} should be scored? Name a file or a published system ({shown or 'none'}), "
+            "or 'all'."
+        )
+    outputs: Outputs = {}
+    for system in systems:
+        if system == "all" and not Path(system).exists():
+            outputs |= data.outputs_of(name, published, progress=bar)
+        elif system in published:
+            outputs[system] = data.outputs(name, system, progress=bar)
+        else:
+            outputs |= _own_outputs(system, evalset, published)
     return Inputs(evalset, outputs)
 
 

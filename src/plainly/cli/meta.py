@@ -147,19 +147,17 @@ def _scores(args: argparse.Namespace, judgements: Judgements, dimensions: list[s
 
 def _with_texts(judgements: Judgements, name: str) -> Judgements:
     from plainly import data
-    from plainly.cli.progress import fetching
+    from plainly.cli.progress import bar
     from plainly.questions.meta import with_texts
 
-    with fetching() as progress:
-        evalset = data.load(name, progress=progress)
-        published = set(data.systems(name))
-        missing = [
-            system
-            for system in judgements.systems
-            if system in published and not any(known == system for known, _ in judgements.outputs)
-        ]
-        outputs = {system: data.outputs(name, system, progress=progress) for system in missing}
-    return with_texts(judgements, evalset, outputs)
+    published = set(data.systems(name))
+    missing = [
+        system
+        for system in judgements.systems
+        if system in published and not any(known == system for known, _ in judgements.outputs)
+    ]
+    outputs = data.outputs_of(name, missing, progress=bar)
+    return with_texts(judgements, data.load(name, progress=bar), outputs)
 
 
 def _filter(args: argparse.Namespace, judgements: Judgements, dimension: str) -> Filter:

@@ -60,10 +60,24 @@ class _Work:
     def _draw(self) -> None:
         if self._bars is None:
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import (
+                BarColumn,
+                DownloadColumn,
+                MofNCompleteColumn,
+                Progress,
+                ProgressColumn,
+                TextColumn,
+                TimeRemainingColumn,
+                TransferSpeedColumn,
+            )
 
-            size = TextColumn("{task.completed} {task.fields[unit]}") if self._total is None else MofNCompleteColumn()
-            columns = (TextColumn("{task.description}"), BarColumn(), size, TextColumn("{task.fields[rate]}"))
+            size: ProgressColumn = MofNCompleteColumn()
+            rate: ProgressColumn = TextColumn("{task.fields[rate]}")
+            if self._unit == "bytes":
+                size, rate = DownloadColumn(), TransferSpeedColumn()
+            elif self._total is None:
+                size = TextColumn("{task.completed} {task.fields[unit]}")
+            columns = (TextColumn("{task.description}"), BarColumn(), size, rate)
             self._bars = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
             self._bars.start()
             self._task = self._bars.add_task(self._what, total=self._total, rate="", unit=self._unit)
@@ -76,16 +90,6 @@ class _Work:
             of = f" of {self._total:,}"
             left = f", about {(self._total - self._done) / rate / 60:.0f} minutes left" if rate > 0 else ""
         print(f"plainly: {self._what}: {self._done:,}{of} {self._unit}, {rate:,.0f} a second{left}", file=sys.stderr)
-
-
-@contextmanager
-def fetching() -> Iterator[Any]:
-    """Something to tell of downloads; it shows nothing, and imports nothing slow, before the first byte comes."""
-    shown = _Downloads()
-    try:
-        yield shown.tell
-    finally:
-        shown.close()
 
 
 @contextmanager
@@ -126,37 +130,3 @@ class _OldWork:
     def close(self) -> None:
         if self._bars is not None:
             self._bars.stop()
-
-
-class _Downloads:
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._bars: Any = None
-        self._tasks: dict[Any, Any] = {}
-
-    def tell(self, file: Any, size: int) -> None:
-        with self._lock:
-            if file not in self._tasks:
-                self._tasks[file] = self._announce(file)
-            task = self._tasks[file]
-            if self._bars is not None and task is not None:
-                self._bars.update(task, completed=size)
-
-    def close(self) -> None:
-        if self._bars is not None:
-            self._bars.stop()
-
-    def _announce(self, file: Any) -> Any:
-        name = file.url.rsplit("/", 1)[-1]
-        if not sys.stderr.isatty():
-            print(f"Fetching {file.url} …", file=sys.stderr)
-            return None
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
-        from rich.progress import Progress as Bars
-
-        if self._bars is None:
-            columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-            self._bars = Bars(*columns, console=Console(stderr=True), transient=True)
-            self._bars.start()
-        return self._bars.add_task(name, total=file.size)

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, default: str | None = None
 
 def read(args: argparse.Namespace) -> Judgements:
     """The ratings that the arguments name."""
-    from plainly.cli.progress import fetching
+    from plainly.cli.progress import bar
     from plainly.ratings import load, read_ratings
 
     if Path(args.ratings).suffix and Path(args.ratings).exists():
@@ -44,8 +44,7 @@ def read(args: argparse.Namespace) -> Judgements:
     elif Path(args.ratings).suffix:
         raise BadInput(f"There is no file {args.ratings}. Check the name; public sets: plainly data list")
     else:
-        with fetching() as progress:
-            found = load(args.ratings, progress=progress)
+        found = load(args.ratings, progress=bar)
     if args.systems:
         found = found.of_systems([name.strip() for name in args.systems.split(",") if name.strip()])
     if args.z_scores:

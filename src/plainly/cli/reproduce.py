@@ -37,10 +37,10 @@ def run(args: argparse.Namespace) -> int:
     if args.list or args.name is None:
         _list(args)
         return 0
-    from plainly.cli.progress import fetching, working
+    from plainly.cli.progress import bar, working
 
     module = recipe(args.name)
-    with fetching() as progress, working("trials") as tell:
+    with working("trials") as tell:
         options = Options(
             tables=frozenset(args.table) if args.table else None,
             outputs=args.outputs,
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
             trials=args.trials,
             processes=args.processes,
             figures=args.figures,
-            progress=progress,
+            progress=bar,
             working=tell,
         )
         cells = module.run(options)

@@ -6,80 +6,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
-from plainly.data.card import KINDS, Card, File, Kind, card, cards, names, output_cards
-from plainly.data.fetch import Progress, cache_directory, read, read_files, whereabouts
-from plainly.data.readers import EVALSETS, TABLES, Table, read_lines
+from plainly.data.card import KINDS, Card, card, cards, names, output_cards, systems
+from plainly.data.catalogue import catalogue, describe, get
+from plainly.data.fetch import read, read_files
+from plainly.data.readers import EVALSETS, TABLES, read_lines
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
+from plainly.inputs.tables import Sheet
+from plainly.progress import Progress, unseen
 
 __all__ = [
     "KINDS",
     "Card",
-    "File",
-    "Kind",
-    "Progress",
-    "Table",
-    "cache_directory",
     "card",
     "cards",
+    "catalogue",
     "demo",
+    "describe",
+    "get",
     "load",
     "names",
     "outputs",
+    "outputs_of",
     "paths",
     "systems",
     "table",
-    "whereabouts",
 ]
 
 _DEMO = Path(__file__).parent / "demo" / "demo.jsonl"
 
 
-def load(name: str, *, progress: Progress | None = None) -> EvalSet:
+def load(name: str, *, progress: Progress = unseen) -> EvalSet:
     """The evaluation set of that name; downloads it at the first call and tells ``progress`` of it."""
-    found = card(name)
-    if found.reader not in EVALSETS or found.kind != "evalset":
-        raise BadInput(f"{found.name!r} holds {found.kind}, which nothing can be scored on. See: plainly data list")
-    return EVALSETS[found.reader](found, read(found, progress=progress))
-
-
-def systems(name: str) -> tuple[str, ...]:
-    """The systems whose outputs for an evaluation set have a name."""
-    return tuple(dict.fromkeys(system for found in _output_cards(card(name)) for system in found.systems))
-
-
-def outputs(name: str, system: str, *, progress: Progress | None = None) -> tuple[str, ...]:
-    """What a system wrote for an evaluation set, one text an item."""
     wanted = card(name)
-    for found in _output_cards(wanted):
-        files = [file for file in found.files if file.system == system]
-        if files:
-            (local,) = read_files(found, files, progress=progress)
-            texts = read_lines(local, found.items)
-            if wanted.name in found.of:
-                return tuple(texts)
+    if wanted.reader not in EVALSETS or wanted.kind != "evalset":
+        raise BadInput(f"{wanted.name!r} holds {wanted.kind}, which nothing can be scored on. See: plainly data list")
+    return EVALSETS[wanted.reader](wanted, read(wanted, progress=progress))
+
+
+def outputs(name: str, system: str, *, progress: Progress = unseen) -> tuple[str, ...]:
+    """What a system wrote for an evaluation set, one text an item."""
+    return outputs_of(name, [system], progress=progress)[system]
+
+
+def outputs_of(name: str, wanted: Collection[str], *, progress: Progress = unseen) -> dict[str, tuple[str, ...]]:
+    """What each of some systems wrote for an evaluation set, fetched together."""
+    evalset = card(name)
+    texts: dict[str, tuple[str, ...]] = {}
+    for held in output_cards(evalset):
+        files = [file for file in held.files if file.system in wanted and file.system not in texts]
+        whole = {
+            local.file.system: read_lines(local, held.items) for local in read_files(held, files, progress=progress)
+        }
+        if whole and evalset.name not in held.of:
             # The outputs are those of the set that this one chooses from; its ids are positions there, counted from 1.
-            return tuple(texts[int(identifier) - 1] for identifier in load(name, progress=progress).ids)
-    raise UnknownName(f"system of {wanted.name}", system, systems(name), see=f"plainly data info {wanted.name}")
+            places = [int(identifier) - 1 for identifier in load(name, progress=progress).ids]
+            whole = {system: [lines[place] for place in places] for system, lines in whole.items()}
+        texts |= {system: tuple(lines) for system, lines in whole.items()}
+    for system in wanted:
+        if system not in texts:
+            see = f"plainly data info {evalset.name}"
+            raise UnknownName(f"system of {evalset.name}", system, systems(name), see=see)
+    return {system: texts[system] for system in wanted}
 
 
-def table(name: str, *, progress: Progress | None = None) -> Table:
+def table(name: str, *, progress: Progress = unseen) -> Sheet:
     """Ratings or levels as columns; which columns there are is said by ``plainly data info NAME``."""
-    found = card(name)
-    if found.reader not in TABLES:
-        raise BadInput(f"{found.name!r} holds {found.kind}, which are no table. See: plainly data info {found.name}")
-    return TABLES[found.reader](found, read(found, progress=progress))
+    wanted = card(name)
+    if wanted.reader not in TABLES:
+        raise BadInput(f"{wanted.name!r} holds {wanted.kind}, which are no table. See: plainly data info {wanted.name}")
+    return TABLES[wanted.reader](wanted, read(wanted, progress=progress))
 
 
-def paths(name: str, *, progress: Progress | None = None, repair: bool = False) -> dict[str, tuple[Path, ...]]:
-    """Where the checked files of a data set lie, by role and in the card's order. ``repair`` replaces wrong ones."""
-    found: dict[str, tuple[Path, ...]] = {}
-    for local in read(card(name), progress=progress, repair=repair):
-        found[local.file.role] = (*found.get(local.file.role, ()), local.path)
-    return found
+def paths(name: str, *, progress: Progress = unseen) -> dict[str, tuple[Path, ...]]:
+    """Where the checked files of a data set lie, by role and in the card's order."""
+    by_role: dict[str, tuple[Path, ...]] = {}
+    for local in read(card(name), progress=progress):
+        by_role[local.file.role] = (*by_role.get(local.file.role, ()), local.path)
+    return by_role
 
 
 def demo() -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
@@ -94,15 +101,4 @@ def demo() -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
         groups=[row["group"] for row in rows],
         name="demo",
     )
-    written: Mapping[str, str] = rows[0]["outputs"]
-    return evalset, {system: tuple(row["outputs"][system] for row in rows) for system in written}
-
-
-def _output_cards(wanted: Card) -> Iterator[Card]:
-    if wanted.kind != "evalset":
-        raise BadInput(
-            f"{wanted.name!r} holds {wanted.kind}; only evaluation sets have systems. See: plainly data list"
-        )
-    yield from output_cards(wanted.name)
-    if wanted.within:
-        yield from output_cards(wanted.within)
+    return evalset, {system: tuple(row["outputs"][system] for row in rows) for system in rows[0]["outputs"]}

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from plainly.errors import PlainlyError, UnknownName
+from plainly.errors import BadInput, PlainlyError, UnknownName
 
 Kind = Literal["evalset", "outputs", "ratings", "annotations", "levels"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -39,6 +39,15 @@ class File:
     def place(self) -> str:
         """Where the file lies in a cache or a mirror: the host and path of its URL."""
         return self.url.partition("://")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A file of a card, where it lies on this machine, and its checked content."""
+
+    file: File
+    path: Path
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,40 +105,45 @@ def card(name: str) -> Card:
     return _read(full)
 
 
-def output_cards(set_name: str) -> Iterator[Card]:
-    """The cards of the outputs that belong to an evaluation set."""
-    for path in sorted((_CARDS / "outputs").glob("*.toml")):
-        # Parsing a card takes a hundred times as long as looking whether it names the set at all.
-        if f'"{set_name}"' in path.read_text(encoding="utf-8"):
-            found = _read(f"outputs/{path.stem}")
-            if set_name in found.of:
-                yield found
+def systems(name: str) -> tuple[str, ...]:
+    """The systems whose outputs for an evaluation set have a name."""
+    return tuple(dict.fromkeys(system for outputs in output_cards(card(name)) for system in outputs.systems))
+
+
+def output_cards(evalset: Card) -> Iterator[Card]:
+    """The cards of the outputs for an evaluation set, then of those for the set that it chooses its items from."""
+    if evalset.kind != "evalset":
+        raise BadInput(
+            f"{evalset.name!r} holds {evalset.kind}; only evaluation sets have systems. See: plainly data list"
+        )
+    for name in filter(None, (evalset.name, evalset.within)):
+        for path in sorted((_CARDS / "outputs").glob("*.toml")):
+            # Parsing a card takes a hundred times as long as looking whether it names the set at all.
+            if f'"{name}"' in path.read_text(encoding="utf-8"):
+                outputs = _read(f"outputs/{path.stem}")
+                if name in outputs.of:
+                    yield outputs
 
 
 def source_cards(*hashes: str) -> list[Card]:
     """The evaluation sets whose file of sources has one of these SHA-256 hashes."""
-    found = []
-    for path in sorted(_CARDS.glob("*/*.toml")):
-        text = path.read_text(encoding="utf-8")
-        if any(sha256 in text for sha256 in hashes):
-            card = _read(path.relative_to(_CARDS).with_suffix("").as_posix())
-            if any(file.role == "source" and file.sha256 in hashes for file in card.files):
-                found.append(card)
-    return found
+    texts = {name: (_CARDS / f"{name}.toml").read_text(encoding="utf-8") for name in names()}
+    candidates = [_read(name) for name, text in texts.items() if any(sha256 in text for sha256 in hashes)]
+    return [card for card in candidates if any(file.role == "source" and file.sha256 in hashes for file in card.files)]
 
 
 @cache
 def _read(name: str) -> Card:
     table: dict[str, Any] = tomllib.loads((_CARDS / f"{name}.toml").read_text(encoding="utf-8"))
     try:
-        found = _parse(table)
+        card = _parse(table)
     except (KeyError, TypeError) as error:
         raise PlainlyError(
             f"The card of {name!r} is not complete: {error}. See docs/data.md for its fields."
         ) from error
-    if found.name != name or found.kind not in KINDS:
-        raise PlainlyError(f"The card of {name!r} says name {found.name!r}, kind {found.kind!r}. See docs/data.md.")
-    return found
+    if card.name != name or card.kind not in KINDS:
+        raise PlainlyError(f"The card of {name!r} says name {card.name!r}, kind {card.kind!r}. See docs/data.md.")
+    return card
 
 
 def _parse(table: dict[str, Any]) -> Card:

@@ -3,6 +3,9 @@
 Every read is checked against size and SHA-256. A hash costs less than a millisecond for most of these files, less than
 finding out whether it was checked before. A download goes to a name of its own and is moved into place when it is
 whole, so that neither an interruption nor a second process leaves half a file under the right name.
+
+pooch would be the kept-up downloader to use, but it starts an interrupted download again from nothing, knows no mirrors
+to ask before the origin, and brings requests and four packages more.
 """
 
 from __future__ import annotations
@@ -11,31 +14,20 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from plainly.data.card import Card, File
+from plainly.data.card import Card, File, Local
 from plainly.errors import DataUnavailable
+from plainly.progress import Progress, Tell, unseen
 
 MIRROR = "PLAINLY_MIRROR"
 CACHE = "PLAINLY_CACHE"
-Progress = Callable[[File, int], None]
-"""Told a file and how many of its bytes are there, while it is being downloaded; may be called from several threads."""
 
 _TIMEOUT = 30.0
 _STALE = 2 * _TIMEOUT  # A part untouched for longer than a silent connection lives has no writer any more.
 _ATTEMPTS = 3
 _BLOCK = 1 << 16
 _THREADS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Local:
-    """A file of a card, where it lies on this machine, and its checked content."""
-
-    file: File
-    path: Path
-    data: bytes
 
 
 def cache_directory() -> Path:
@@ -48,28 +40,22 @@ def cache_directory() -> Path:
     return Path(platformdirs.user_cache_dir("plainly", appauthor=False)) / "data"
 
 
-def read(card: Card, *, progress: Progress | None = None, repair: bool = False) -> tuple[Local, ...]:
+def read(card: Card, *, progress: Progress = unseen, repair: bool = False) -> tuple[Local, ...]:
     """All files of a card, downloaded where needed and checked. ``repair`` replaces cached files that are wrong."""
     return read_files(card, card.files, progress=progress, repair=repair)
 
 
 def read_files(
-    card: Card, files: Sequence[File], *, progress: Progress | None = None, repair: bool = False
+    card: Card, files: Sequence[File], *, progress: Progress = unseen, repair: bool = False
 ) -> tuple[Local, ...]:
     """Some files of a card, downloaded where needed and checked."""
-    here = {file: _at_hand(card, file, repair=repair) for file in files}
-    missing = [file for file, found in here.items() if found is None]
-    if len(missing) == 1:
-        here[missing[0]] = _download(missing[0], progress)
-    elif missing:
-        from concurrent.futures import ThreadPoolExecutor
-
-        pool = ThreadPoolExecutor(_THREADS)
-        try:
-            here.update(zip(missing, pool.map(lambda file: _download(file, progress), missing), strict=True))
-        finally:
-            pool.shutdown(cancel_futures=True)  # After a failure the rest would fail too, one time-out after another.
-    return tuple(found for file in files if (found := here[file]) is not None)
+    at_hand = {file: _at_hand(card, file, repair=repair) for file in files}
+    missing = [file for file, local in at_hand.items() if local is None]
+    downloaded: dict[File, Local] = {}
+    if missing:
+        with progress(f"fetching {card.name}", total=sum(file.size for file in missing), unit="bytes") as tell:
+            downloaded = _download_all(missing, tell)
+    return tuple(at_hand[file] or downloaded[file] for file in files)
 
 
 def whereabouts(file: File) -> Path | None:
@@ -134,11 +120,23 @@ def _wrong(file: File, data: bytes) -> str:
     """What is wrong with the content, in words; empty when nothing is."""
     if len(data) != file.size:
         return f"it has {len(data):,} bytes instead of {file.size:,}"
-    found = hashlib.sha256(data).hexdigest()
-    return "" if found == file.sha256 else f"its SHA-256 is {found}, not {file.sha256}"
+    sha256 = hashlib.sha256(data).hexdigest()
+    return "" if sha256 == file.sha256 else f"its SHA-256 is {sha256}, not {file.sha256}"
 
 
-def _download(file: File, progress: Progress | None) -> Local:
+def _download_all(files: Sequence[File], tell: Tell) -> dict[File, Local]:
+    if len(files) == 1:
+        return {files[0]: _download(files[0], tell)}
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(_THREADS)
+    try:
+        return dict(zip(files, pool.map(lambda file: _download(file, tell), files), strict=True))
+    finally:
+        pool.shutdown(cancel_futures=True)  # After a failure the rest would fail too, one time-out after another.
+
+
+def _download(file: File, tell: Tell) -> Local:
     from urllib.parse import quote
 
     target = cache_directory() / file.place
@@ -153,10 +151,19 @@ def _download(file: File, progress: Progress | None) -> Local:
     urls = [f"{mirror}/{quote(file.place)}"] if isinstance(mirror, str) else []
     scheme, _, rest = file.url.partition("://")
     urls.append(f"{scheme}://{quote(rest, safe='/:+')}")  # Cards hold URLs as people read them, with spaces.
+    told = 0
+
+    def reach(size: int) -> None:
+        """Tell that so much of the file is there, more than before or less."""
+        nonlocal told
+        now = min(size, file.size)
+        tell(now - told)
+        told = now
+
     reasons = []
     try:
         for url in urls:
-            problem = _transfer(url, file, part, progress)
+            problem = _transfer(url, file, part, reach)
             if not problem:
                 os.replace(part, target)
                 return Local(file, target, target.read_bytes())
@@ -198,7 +205,7 @@ def _is_abandoned(part: Path) -> bool:
         return False
 
 
-def _transfer(url: str, file: File, part: Path, progress: Progress | None) -> str:
+def _transfer(url: str, file: File, part: Path, reach: Callable[[int], None]) -> str:
     """Bring ``part`` to the whole file. What went wrong, in words; empty when all is well."""
     import http.client  # The network stack takes 40 ms to import; most runs find their data at hand.
     import urllib.error
@@ -207,7 +214,7 @@ def _transfer(url: str, file: File, part: Path, progress: Progress | None) -> st
     for _ in range(_ATTEMPTS):
         fresh = not part.exists()
         try:
-            _append(url, file, part, progress)
+            _append(url, file, part, reach)
         except urllib.error.HTTPError as error:
             return f"the server answers {error.code} {error.reason}"
         except urllib.error.URLError as error:
@@ -225,13 +232,14 @@ def _transfer(url: str, file: File, part: Path, progress: Progress | None) -> st
     return problem
 
 
-def _append(url: str, file: File, part: Path, progress: Progress | None) -> None:
+def _append(url: str, file: File, part: Path, reach: Callable[[int], None]) -> None:
     """Ask for what is missing from ``part`` and write it, from the start if the server does not do ranges."""
     import urllib.request
 
     from plainly import __version__
 
     have = part.stat().st_size if part.exists() else 0
+    reach(have)
     if have == file.size:
         return
     request = urllib.request.Request(url, headers={"User-Agent": f"plainly/{__version__}"})
@@ -243,5 +251,4 @@ def _append(url: str, file: File, part: Path, progress: Progress | None) -> None
             done = have if goes_on else 0
             while done <= file.size and (block := answer.read(_BLOCK)):
                 done += out.write(block)
-                if progress is not None:
-                    progress(file, min(done, file.size))
+                reach(done)

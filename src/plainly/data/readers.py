@@ -9,30 +9,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from plainly.data.card import Card
-from plainly.data.fetch import Local
+from plainly.data.card import Card, Local
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.inputs.lines import decode, split_lines
+from plainly.inputs.tables import Sheet
 
 _WHOLE = re.compile(r"[+-]?\d+")
-
-
-@dataclass(frozen=True)
-class Table:
-    """Columns of equal length, by name."""
-
-    columns: Mapping[str, Sequence[Any]]
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values()), ()))
-
-    def __getitem__(self, column: str) -> Sequence[Any]:
-        return self.columns[column]
 
 
 def lines(card: Card, files: Sequence[Local]) -> EvalSet:
@@ -63,62 +49,62 @@ def source_and_references_tsv(card: Card, files: Sequence[Local]) -> EvalSet:
     return EvalSet.of([row[1] for row in rows], references=[row[2:] for row in rows], name=card.name)
 
 
-def csv_table(card: Card, files: Sequence[Local]) -> Table:
+def csv_table(card: Card, files: Sequence[Local]) -> Sheet:
     """A CSV file with a header; columns in which all is numbers become numbers."""
     import csv
     import io
 
     (local,) = files
     header, *rows = csv.reader(io.StringIO(decode(local.data, local.path), newline=""))
-    for at, row in enumerate(rows):
+    for number, row in enumerate(rows, 2):
         if len(row) != len(header):
-            raise BadInput(f"{local.path}: row {at + 2} has {len(row)} cells, but the header has {len(header)}.")
-    table = _table(card, header, rows)
-    return Table({name: _typed(cells) for name, cells in table.columns.items()})
+            raise BadInput(f"{local.path}: row {number} has {len(row)} cells, but the header has {len(header)}.")
+    sheet = _sheet(card, header, rows)
+    sheet.columns.update({name: _typed(cells) for name, cells in sheet.columns.items()})
+    return sheet
 
 
-def rating_sheet(card: Card, files: Sequence[Local]) -> Table:
+def rating_sheet(card: Card, files: Sequence[Local]) -> Sheet:
     """Sheets with a row an item and, under each rater's name, a column for each of the card's dimensions; made long.
 
     The system is the file's, or stands in a column of its own beside the system's first item.
     """
-    from plainly.data.ods import rows as sheet_rows
+    from plainly.inputs.workbooks import read_cells
 
-    width = len(card.dimensions)
-    found: list[tuple[str, int, str, str, float]] = []
+    ratings: list[tuple[str, int, str, str, float]] = []
     for local in files:
-        head, _, *body = sheet_rows(local.data)
-        labels = [label.casefold() for label in head]
+        head, _, *body = read_cells(local.data, local.path)
+        labels = [str(cell).casefold() for cell in head]
         item_at = next(at for at, label in enumerate(labels) if label.startswith("sentence"))
         start = next(at for at, label in enumerate(labels) if label.startswith("annotator"))
-        raters = tuple(dict.fromkeys(filter(None, head[start:])))
+        raters = tuple(dict.fromkeys(str(cell) for cell in head[start:] if cell != ""))
         system = local.file.system
         for row in body:
-            cells = row + [""] * (start + width * len(raters) - len(row))
-            if not _WHOLE.fullmatch(cells[item_at]):
+            item = str(row[item_at])
+            if not _WHOLE.fullmatch(item):
                 continue  # Averages and remarks stand below the items.
-            if "system" in labels and (named := cells[labels.index("system")]):
+            if "system" in labels and (named := str(row[labels.index("system")])):
                 system = card.rename.get(named, named)
-            found += (
-                (system, int(cells[item_at]), rater, dimension, float(cell) if cell else math.nan)
-                for (rater, dimension), cell in zip(product(raters, card.dimensions), cells[start:], strict=False)
+            ratings += (
+                (system, int(item), rater, dimension, math.nan if cell == "" else float(str(cell)))
+                for (rater, dimension), cell in zip(product(raters, card.dimensions), row[start:], strict=False)
             )
-    return _table(card, ("system", "item", "rater", "dimension", "rating"), found)
+    return _sheet(card, ("system", "item", "rater", "dimension", "rating"), ratings)
 
 
-def level_tsv(card: Card, files: Sequence[Local]) -> Table:
+def level_tsv(card: Card, files: Sequence[Local]) -> Sheet:
     """``sentence<TAB>level<TAB>level``: two annotators' levels from 1 (A1) to 6 (C2); the card names the parts."""
-    found = []
+    rows = []
     for local in files:
         for line in read_lines(local):
             sentence, level_a, level_b = line.split("\t")
-            found.append((local.file.part, sentence, int(level_a), int(level_b)))
-    return _table(card, ("part", "sentence", "level_a", "level_b"), found)
+            rows.append((local.file.part, sentence, int(level_a), int(level_b)))
+    return _sheet(card, ("part", "sentence", "level_a", "level_b"), rows)
 
 
-def level_texts(card: Card, files: Sequence[Local]) -> Table:
+def level_texts(card: Card, files: Sequence[Local]) -> Sheet:
     """One text a file, a paragraph a line; its level is the file's part, its article the file's name before ``-``."""
-    return _table(
+    return _sheet(
         card,
         ("article", "level", "text"),
         [
@@ -128,32 +114,30 @@ def level_texts(card: Card, files: Sequence[Local]) -> Table:
     )
 
 
-def starred_pairs(card: Card, files: Sequence[Local]) -> Table:
+def starred_pairs(card: Card, files: Sequence[Local]) -> Sheet:
     """Pairs of aligned sentences, a line each, with a line of stars after each pair; the part names both levels."""
-    found = []
+    pairs = []
     for local in files:
         lines = [line.strip() for line in read_lines(local)]
         for at in range(0, len(lines), 3):
             source, target, stars = lines[at : at + 3]
             if stars.strip("*"):
                 raise BadInput(f"{local.path}:{at + 3}: expected a line of stars after a pair of sentences.")
-            found.append((local.file.part, source, target))
-    return _table(card, ("levels", "source", "target"), found)
+            pairs.append((local.file.part, source, target))
+    return _sheet(card, ("levels", "source", "target"), pairs)
 
 
 def read_lines(local: Local, expected: int | None = None) -> list[str]:
     """The lines of a file; ``expected`` makes any other number an error, but for blank lines at the end."""
-    if local.file.encoding:
-        found = split_lines(local.data.decode(local.file.encoding))
-    else:
-        found = split_lines(decode(local.data, local.path))
+    encoding = local.file.encoding
+    lines = split_lines(local.data.decode(encoding) if encoding else decode(local.data, local.path))
     if expected is None:
-        return found
-    while len(found) > expected and not found[-1].strip():
-        found.pop()
-    if len(found) != expected:
-        raise BadInput(f"{local.path} has {len(found)} lines, but its card promises {expected}. Correct the card.")
-    return found
+        return lines
+    while len(lines) > expected and not lines[-1].strip():
+        lines.pop()
+    if len(lines) != expected:
+        raise BadInput(f"{local.path} has {len(lines)} lines, but its card promises {expected}. Correct the card.")
+    return lines
 
 
 def _evalset(card: Card, texts: Mapping[Local, list[str]], *, ids: list[str] | None = None) -> EvalSet:
@@ -162,20 +146,21 @@ def _evalset(card: Card, texts: Mapping[Local, list[str]], *, ids: list[str] | N
     return EvalSet.of(source, references=list(zip(*references, strict=True)), ids=ids, name=card.name)
 
 
-def _table(card: Card, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+def _sheet(card: Card, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Sheet:
     if len(rows) != card.items:
         raise BadInput(f"{card.name} has {len(rows)} rows, but its card promises {card.items}. Correct the card.")
-    return Table({name: [row[at] for row in rows] for at, name in enumerate(names)})
+    columns = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    return Sheet(columns, card.name, range(2, len(rows) + 2))
 
 
-def _typed(cells: Sequence[str]) -> Sequence[Any]:
+def _typed(cells: Sequence[Any]) -> list[Any]:
     """Whole numbers if all are, numbers if all are or are missing, else text."""
     if all(map(_WHOLE.fullmatch, cells)):
         return [int(cell) for cell in cells]
     try:
         return [float(cell) if cell else math.nan for cell in cells]
     except ValueError:
-        return cells
+        return list(cells)
 
 
 EVALSETS: Mapping[str, Callable[[Card, Sequence[Local]], EvalSet]] = {
@@ -184,7 +169,7 @@ EVALSETS: Mapping[str, Callable[[Card, Sequence[Local]], EvalSet]] = {
     "numbered_lines": numbered_lines,
     "source_and_references_tsv": source_and_references_tsv,
 }
-TABLES: Mapping[str, Callable[[Card, Sequence[Local]], Table]] = {
+TABLES: Mapping[str, Callable[[Card, Sequence[Local]], Sheet]] = {
     "csv_table": csv_table,
     "rating_sheet": rating_sheet,
     "level_tsv": level_tsv,

@@ -112,8 +112,8 @@ def _words(text: object) -> frozenset[str]:
     return frozenset(folded.split()) | frozenset(c for c in folded if ord(c) > 127)
 
 
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one or other else 0.0
+def _overlap(words: frozenset[str], others: frozenset[str]) -> float:
+    return len(words & others) / len(words | others) if words or others else 0.0
 
 
 def _reference(value: object, at: int, column: int) -> str:
@@ -130,8 +130,8 @@ def _kind(value: object) -> str:
 
 def _reason(short: _Side, long: _Side) -> str:
     """The likeliest reason for two lengths that differ, and the next step."""
-    if found := _separators(short.lines, long.n):
-        at, character = found
+    if separator := _separators(short.lines, long.n):
+        at, character = separator
         return (
             f"{short.unit.capitalize()} {at} of {short.name} holds {_spell(character)}, which some tools take for the "
             f"end of a line: split there, {short.name} has {long.n} lines, like {long.name}. "

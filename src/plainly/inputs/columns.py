@@ -38,9 +38,9 @@ class Roles:
 def find_roles(table: Sheet, columns: Columns | None = None) -> Roles:
     """What each column is; ``columns`` (role → column name or names, patterns allowed) goes before what names say."""
     chosen = _chosen(table, columns or {})
-    source = _one(table, "source", _SOURCE, chosen)
-    id_ = _one(table, "id", ("id",), chosen)
-    group = _one(table, "group", _GROUP, chosen)
+    source = _only(table, "source", _SOURCE, chosen)
+    id_ = _only(table, "id", ("id",), chosen)
+    group = _only(table, "group", _GROUP, chosen)
     taken = {name for names in chosen.values() for name in names}
     references = chosen["references"] if "references" in chosen else _references(table, taken)
     outputs = _outputs(table, chosen.get("output"), taken)
@@ -89,14 +89,14 @@ def references_by_item(table: Sheet, columns: Sequence[str]) -> list[tuple[str, 
 
 def outputs_by_system(table: Sheet, outputs: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Each system's outputs, from a column each or from one column of objects (system → output)."""
-    found: dict[str, tuple[str, ...]] = {}
+    by_system: dict[str, tuple[str, ...]] = {}
     for system, column in outputs.items():
-        new = _from_objects(table, column) if _folded(column) == "outputs" else {system: texts(table, column)}
-        for name, lines in new.items():
-            if name in found:
+        held = _from_objects(table, column) if _folded(column) == "outputs" else {system: texts(table, column)}
+        for name, lines in held.items():
+            if name in by_system:
                 raise BadInput(f"{table.path} has the outputs of system {name!r} twice. Remove one.")
-            found[name] = lines
-    return found
+            by_system[name] = lines
+    return by_system
 
 
 def missing(value: object) -> bool:
@@ -112,25 +112,23 @@ def _string(value: object) -> str:
 
 def _chosen(table: Sheet, columns: Columns) -> dict[str, list[str]]:
     chosen: dict[str, list[str]] = {}
-    for given, wanted in columns.items():
-        role = _ALSO.get(given, given)
+    for key, wanted in columns.items():
+        role = _ALSO.get(key, key)
         if role not in _ROLES:
-            raise BadInput(
-                f"Unknown role {given!r} for a column.{did_you_mean(given, _ROLES)} Roles: {', '.join(_ROLES)}."
-            )
-        found: list[str] = []
+            raise BadInput(f"Unknown role {key!r} for a column.{did_you_mean(key, _ROLES)} Roles: {', '.join(_ROLES)}.")
+        picked: list[str] = []
         for name in [wanted] if isinstance(wanted, str) else wanted:
             matching = [] if name in table.columns else sorted(fnmatch.filter(table.columns, name), key=natural_key)
             if not matching:
                 table.column(name)
-            found += matching or [name]
-        if role not in ("references", "output") and len(found) > 1:
-            raise BadInput(f"{table.path}: {role} is one column, not {len(found)} ({', '.join(found)}). Name one.")
-        chosen[role] = found
+            picked += matching or [name]
+        if role not in ("references", "output") and len(picked) > 1:
+            raise BadInput(f"{table.path}: {role} is one column, not {len(picked)} ({', '.join(picked)}). Name one.")
+        chosen[role] = picked
     return chosen
 
 
-def _one(table: Sheet, role: str, known: Sequence[str], chosen: Mapping[str, list[str]]) -> str | None:
+def _only(table: Sheet, role: str, known: Sequence[str], chosen: Mapping[str, list[str]]) -> str | None:
     if role in chosen:
         return chosen[role][0]
     taken = {name for names in chosen.values() for name in names}
@@ -167,17 +165,17 @@ def _references(table: Sheet, taken: set[str]) -> list[str]:
 def _outputs(table: Sheet, chosen: Sequence[str] | None, taken: set[str]) -> dict[str, str]:
     if chosen is not None:
         return {_system(name) or (name if len(chosen) > 1 else ""): name for name in chosen}
-    found: dict[str, str] = {}
+    outputs: dict[str, str] = {}
     for name in table.columns:
         system = _system(name)
         if system is None or name in taken:
             continue
-        if system in found:
+        if system in outputs:
             raise BadInput(
-                f"{table.path} has the outputs of one system twice, in {found[system]!r} and {name!r}. Rename one."
+                f"{table.path} has the outputs of one system twice, in {outputs[system]!r} and {name!r}. Rename one."
             )
-        found[system] = name
-    return found
+        outputs[system] = name
+    return outputs
 
 
 def _system(column: str) -> str | None:

@@ -19,7 +19,7 @@ from plainly.inputs.columns import Columns, Roles, find_roles
 from plainly.inputs.files import STDIN, expand, label, natural_key, stem
 from plainly.inputs.lineindex import LineIndex, Span, head, index_lines, seekable
 from plainly.inputs.parts import JsonlPart, LinesPart, ParquetPart, Part, open_parquet
-from plainly.inputs.tables import Sheet, table_format
+from plainly.inputs.tables import Sheet, arrow, table_format
 from plainly.protocol import Needs
 
 T = TypeVar("T")
@@ -199,6 +199,7 @@ def table_files(path: str) -> list[str]:
 
 
 def _bucket_files(uri: str) -> list[str]:
+    arrow("A bucket")
     from pyarrow.fs import FileSelector, FileSystem, FileType
 
     try:
@@ -222,8 +223,7 @@ def _bucket_files(uri: str) -> list[str]:
 
 
 def _parquet_names(path: str) -> list[str]:
-    import pyarrow
-
+    pyarrow = arrow()
     try:
         with open_parquet(path) as file:
             return list(file.schema_arrow.names)

@@ -17,13 +17,6 @@ STDIN = "-"
 COMPRESSED = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}
 _MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
 _MODULE = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # imported when met: most files are not compressed
-# Neither text nor a table, but what people have on disk: an error about bytes would not help them.
-_NOT_TEXT = {
-    b"PK\x03\x04": "a zip archive or an Office document; unpack it, or save the sheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an Office document; save the sheet as CSV, or the text as UTF-8",
-    b"%PDF-": "a PDF; extract its text, one sentence a line",
-    b"{\\rtf": "a rich-text document; save it as plain text, UTF-8",
-}
 # What a file of outputs may end in without that being part of the system's name.
 _SUFFIXES = frozenset(
     (*COMPRESSED, ".txt", ".text", ".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".out")
@@ -42,9 +35,6 @@ def read_bytes(path: PathLike) -> bytes:
     if not data:
         again = " Pipe the text in; it can be read only once, so give '-' once." if path == STDIN else ""
         raise BadInput(f"{label(path)} is empty.{again or ' Check that what wrote it finished, or give another file.'}")
-    for magic, what in _NOT_TEXT.items():
-        if data.startswith(magic):
-            raise BadInput(f"{label(path)} is {what}.")
     return data
 
 
@@ -73,19 +63,19 @@ def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
 
 def expand(paths: PathLike | Iterable[PathLike]) -> list[str]:
     """Paths as given, with glob patterns replaced by the files that match, in natural order."""
-    found: list[str] = []
+    expanded: list[str] = []
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         text = os.path.expanduser(os.fspath(path))
         if not glob.has_magic(text) or os.path.exists(text):
-            found.append(text)
+            expanded.append(text)
             continue
         matches = sorted((m for m in glob.glob(text, recursive=True) if not os.path.isdir(m)), key=natural_key)
         if not matches:
             folder = Path(text).parent
             hint = "" if glob.has_magic(str(folder)) else _holds(folder)
             raise BadInput(f"No file matches the pattern {text!r}.{hint}")
-        found.extend(matches)
-    return found
+        expanded.extend(matches)
+    return expanded
 
 
 def check_once(paths: Iterable[PathLike | None]) -> None:

@@ -20,6 +20,14 @@ _BOMS = (  # UTF-32 first: its little-endian mark begins with UTF-16's.
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+# What people have on disk beside text: an error about bytes would not help them.
+_NOT_TEXT = {
+    b"PAR1": "a Parquet table, not lines of text. Give it as a table",
+    b"PK\x03\x04": "a zip archive or an Office document; unpack it, or save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an Office document; save the sheet as CSV, or the text as UTF-8",
+    b"%PDF-": "a PDF; extract its text, one sentence a line",
+    b"{\\rtf": "a rich-text document; save it as plain text, UTF-8",
+}
 
 
 def read_lines(path: PathLike) -> list[str]:
@@ -48,8 +56,9 @@ def split_lines(text: str) -> list[str]:
 
 def decode(data: bytes, path: PathLike) -> str:
     """The text of bytes that came from ``path``, or an error that names the line and the next step."""
-    if data.startswith(b"PAR1"):
-        raise BadInput(f"{label(path)} is a Parquet table, not lines of text. Give it as a table.")
+    for magic, what in _NOT_TEXT.items():
+        if data.startswith(magic):
+            raise BadInput(f"{label(path)} is {what}.")
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     if encoding == "utf-8" and (guess := _unmarked_utf16(data)):
         raise BadInput(f"{label(path)} looks like UTF-16 without a byte-order mark. {_convert(path, guess)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -100,12 +100,12 @@ def _from_table(name: str, table: Sheet, ids: Sequence[str] | None, columns: Col
     path = STDIN if table.path == label(STDIN) else table.path
     systems: list[_System] = []
     for system, lines in outputs_by_system(table, roles.outputs).items():
-        made = _System(
-            system or stem(path), f"{stem(path)}/{system}" if system else _longer(path), table.path, lines, "row"
-        )
         if name:
-            made = replace(made, name=f"{name}/{system}" if len(roles.outputs) > 1 and system else name, longer_name="")
-        systems.append(replace(made, lines=tuple(lines[row] for row in order)) if order is not None else made)
+            called, longer = f"{name}/{system}" if len(roles.outputs) > 1 and system else name, ""
+        else:
+            called, longer = system or stem(path), f"{stem(path)}/{system}" if system else _longer(path)
+        ordered = lines if order is None else tuple(lines[row] for row in order)
+        systems.append(_System(called, longer, table.path, ordered, "row"))
     return systems
 
 
@@ -119,13 +119,13 @@ def _for_outputs(table: Sheet, columns: Columns | None) -> Columns:
     }
 
 
-def _order(table: Sheet, found: Sequence[str], ids: Sequence[str]) -> list[int] | None:
+def _order(table: Sheet, own_ids: Sequence[str], ids: Sequence[str]) -> list[int] | None:
     """Rows in the order of the evaluation set's ids; None where those are only 1, 2, 3 … and say nothing."""
-    if list(found) == list(ids) or all(name == str(at) for at, name in enumerate(ids, 1)):
+    if list(own_ids) == list(ids) or all(name == str(at) for at, name in enumerate(ids, 1)):
         return None
-    at = {name: row for row, name in enumerate(found)}
+    at = {name: row for row, name in enumerate(own_ids)}
     known = set(ids)
-    for row, name in enumerate(found):
+    for row, name in enumerate(own_ids):
         if name not in known:
             raise BadInput(
                 f"{table.where(row)}: the id {name!r} is not in the evaluation set. Give outputs for the same items, "

@@ -11,7 +11,7 @@ from plainly.errors import BadInput
 from plainly.inputs.batch import BATCH_ITEMS, Bad, Batch, Lines, from_lines, from_table
 from plainly.inputs.columns import Roles
 from plainly.inputs.lineindex import Span
-from plainly.inputs.tables import Sheet
+from plainly.inputs.tables import Sheet, arrow
 from plainly.protocol import Needs
 
 
@@ -93,8 +93,7 @@ class ParquetPart:
         return self.path
 
     def read(self, needs: Needs, *, rest: bool = False) -> Iterator[Batch]:
-        import pyarrow
-
+        pyarrow = arrow()
         done = 0
         try:
             if self.fault:
@@ -134,8 +133,7 @@ Part = LinesPart | JsonlPart | ParquetPart
 
 def open_parquet(path: str) -> Any:
     """A Parquet file, on disk or in a bucket (``s3://…``), read a little at a time."""
-    import pyarrow.parquet
-
+    pyarrow = arrow()
     if "://" in path:
         from pyarrow.fs import FileSystem
 

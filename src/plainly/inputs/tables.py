@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
-from plainly.errors import BadInput, did_you_mean
+from plainly.errors import BadInput, MissingExtra, did_you_mean
 from plainly.inputs.delimited import parse_csv, parse_tsv
 from plainly.inputs.files import STDIN, PathLike, label, read_bytes, suffixes
 from plainly.inputs.lines import decode, split_lines
@@ -36,6 +36,9 @@ class Sheet:
 
     def __len__(self) -> int:
         return len(self.places)
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self.column(name)
 
     def column(self, name: str) -> list[object]:
         """The values of a column, or an error that lists the columns that exist."""
@@ -147,9 +150,7 @@ def _json(text: str, path: str) -> Sheet:
 
 
 def _parquet(data: bytes, path: str) -> Sheet:
-    import pyarrow
-    import pyarrow.parquet
-
+    pyarrow = arrow()
     try:
         table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
     except (pyarrow.ArrowException, OSError) as error:
@@ -159,6 +160,16 @@ def _parquet(data: bytes, path: str) -> Sheet:
         raise BadInput(f"{path} has two columns of one name among: {', '.join(table.column_names)}. Rename one.")
     columns: dict[str, list[object]] = {name: table.column(name).to_pylist() for name in table.column_names}
     return Sheet(columns, path, range(1, table.num_rows + 1), "row")
+
+
+def arrow(feature: str = "Parquet") -> Any:
+    """pyarrow with its module for Parquet; where it is not installed, an error that says how to install it."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra(feature, package="pyarrow", extra="parquet") from None
+    return pyarrow
 
 
 def _columns(records: Sequence[dict[str, object]]) -> dict[str, list[object]]:

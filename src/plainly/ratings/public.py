@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from plainly import data
-from plainly.data import Progress
 from plainly.errors import UnknownName
-from plainly.inputs.tables import Sheet
+from plainly.progress import Progress, unseen
 from plainly.ratings.read import judgements_of
 from plainly.ratings.types import Judgements
 
 
-def load(name: str, *, progress: Progress | None = None) -> Judgements:
+def load(name: str, *, progress: Progress = unseen) -> Judgements:
     """The public ratings of that name (see ``PUBLIC``), or those of any card of ratings (see ``plainly data list``)."""
     if name in PUBLIC:
         return PUBLIC[name](progress)
@@ -24,46 +22,52 @@ def load(name: str, *, progress: Progress | None = None) -> Judgements:
     return _card(name, progress)
 
 
-def _simplicity_da(progress: Progress | None) -> Judgements:
+def _simplicity_da(progress: Progress) -> Judgements:
     """Alva-Manchego et al. 2021: simplicity by rater, fluency and meaning as averages, all as z-scores too."""
-    means = _card("simplicity-da/averages", progress)
-    by_rater = _card("simplicity-da/ratings", progress)
+    sets = {"asset": "asset/test", "turkcorpus": "turkcorpus/test", "hsplit": "hsplit/test"}
+    return _with_references(_by_rater_or_averaged("simplicity-da", progress), sets, progress, join="all")
+
+
+def _structural(progress: Progress) -> Judgements:
+    return _by_rater_or_averaged("structural-simplicity", progress)
+
+
+def _by_rater_or_averaged(family: str, progress: Progress) -> Judgements:
+    """Each dimension by rater where those are published, else its averages."""
+    means = _card(f"{family}/averages", progress)
+    by_rater = _card(f"{family}/ratings", progress)
     averaged = replace(means, ratings={name: means[name] for name in means if name not in by_rater})
-    found = Judgements.together("simplicity-da", by_rater, averaged)
-    return _with_references(
-        found, {"asset": "asset/test", "turkcorpus": "turkcorpus/test", "hsplit": "hsplit/test"}, progress, join="all"
-    )
+    return Judgements.together(family, by_rater, averaged)
 
 
-def _acl2018(progress: Progress | None) -> Judgements:
+def _acl2018(progress: Progress) -> Judgements:
     """Sulem et al. 2018: 28 systems and the four HSplit annotations on 70 sentences, with what they wrote."""
-    found = Judgements.together("acl2018", _card("acl2018/ratings", progress), _card("hsplit/ratings", progress))
-    rated = data.load("hsplit/first70", progress=progress)
+    judgements = Judgements.together("acl2018", _card("acl2018/ratings", progress), _card("hsplit/ratings", progress))
+    split = data.load("hsplit/first70", progress=progress)
     gem = data.load("turkcorpus/test-gem", progress=progress)
+    simple = data.load("turkcorpus/test-simplewiki", progress=progress)
     published = set(data.systems("hsplit/first70"))
     texts: dict[str, Sequence[str]] = {
-        system: data.outputs("hsplit/first70", system, progress=progress)
-        for system in found.systems
-        if system in published
+        **data.outputs_of(
+            "hsplit/first70", [name for name in judgements.systems if name in published], progress=progress
+        ),
+        **{f"HSplit{number + 1}": [row[number] for row in split.references] for number in range(4)},
+        "Identity": gem.sources,
+        "SBMT-SARI": data.outputs("turkcorpus/test-legacy", "xu/SBMT-SARI", progress=progress),
+        "Simple Wikipedia": [row[0] for row in simple.references],
     }
-    texts |= {f"HSplit{number + 1}": [row[number] for row in rated.references] for number in range(4)}
-    texts["Identity"] = gem.sources
-    texts["SBMT-SARI"] = data.outputs("turkcorpus/test-legacy", "xu/SBMT-SARI", progress=progress)
-    texts["Simple Wikipedia"] = [
-        row[0] for row in data.load("turkcorpus/test-simplewiki", progress=progress).references
-    ]
-    found = replace(
-        found,
-        sources={item: gem.sources[int(item) - 1] for item in found.items},
+    judgements = replace(
+        judgements,
+        sources={item: gem.sources[int(item) - 1] for item in judgements.items},
         outputs={
             (system, item): lines[int(item) - 1]
             for system, lines in texts.items()
-            if system in found.systems
-            for item in found.items
+            if system in judgements.systems
+            for item in judgements.items
         },
-        types={system: _acl_type(system) for system in found.systems},
+        types={system: _acl_type(system) for system in judgements.systems},
     )
-    return _with_references(found, {"turkcorpus": "turkcorpus/test-gem", "hsplit": "hsplit/test"}, progress)
+    return _with_references(judgements, {"turkcorpus": "turkcorpus/test-gem", "hsplit": "hsplit/test"}, progress)
 
 
 def _acl_type(system: str) -> str:
@@ -74,38 +78,24 @@ def _acl_type(system: str) -> str:
     return "neural" if "NTS" in system else "statistical or rules"
 
 
-def _structural(progress: Progress | None) -> Judgements:
-    means = _card("structural-simplicity/averages", progress)
-    by_rater = _card("structural-simplicity/ratings", progress)
-    averaged = replace(means, ratings={name: means[name] for name in means if name not in by_rater})
-    return Judgements.together("structural-simplicity", by_rater, averaged)
-
-
-def _card(name: str, progress: Progress | None) -> Judgements:
-    columns = data.table(name, progress=progress).columns
-    return judgements_of(_table(name, columns), name=name)
-
-
-def _table(name: str, columns: Mapping[str, Sequence[Any]]) -> Sheet:
-    # A byte-order mark at the start of a file is part of its first column's name.
-    cleaned = {column.lstrip("\ufeff"): list(cells) for column, cells in columns.items()}
-    return Sheet(cleaned, name, range(2, 2 + len(next(iter(cleaned.values())))), "row")
+def _card(name: str, progress: Progress) -> Judgements:
+    return judgements_of(data.table(name, progress=progress), name=name)
 
 
 def _with_references(
-    found: Judgements, sets: Mapping[str, str], progress: Progress | None, *, join: str = ""
+    judgements: Judgements, sets: Mapping[str, str], progress: Progress, *, join: str = ""
 ) -> Judgements:
     references: dict[str, dict[str, tuple[str, ...]]] = {}
     for name, card in sets.items():
         evalset = data.load(card, progress=progress)
-        references[name] = {item: evalset.references[int(item) - 1] for item in found.items}
+        references[name] = {item: evalset.references[int(item) - 1] for item in judgements.items}
     if join:
-        joined = {item: tuple(text for of in references.values() for text in of[item]) for item in found.items}
+        joined = {item: tuple(text for of in references.values() for text in of[item]) for item in judgements.items}
         references = {join: joined, **references}
-    return replace(found, references=references)
+    return replace(judgements, references=references)
 
 
-PUBLIC: dict[str, Callable[[Progress | None], Judgements]] = {
+PUBLIC: dict[str, Callable[[Progress], Judgements]] = {
     "simplicity-da": _simplicity_da,
     "acl2018": _acl2018,
     "structural-simplicity": _structural,

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from plainly.errors import BadInput, MissingExtra
-from plainly.inputs.files import label, suffixes
+from plainly.errors import BadInput
+from plainly.inputs import workbooks
+from plainly.inputs.files import label, read_bytes, suffixes
 from plainly.inputs.tables import Sheet, read_table
 from plainly.ratings.types import Judgements, Ratings, Scale, guess_scale
 
@@ -45,19 +46,8 @@ def read_ratings(
     scale: Scale | None = None,
 ) -> Judgements:
     """Ratings from a CSV, TSV, JSONL, JSON, Parquet, .ods or .xlsx file; a scale that is given is checked."""
-    suffix = suffixes(path)[0]
-    if suffix == ".ods":
-        import zipfile
-
-        from plainly.data.ods import rows
-
-        try:
-            found = rows(_sheet_bytes(path))
-        except (zipfile.BadZipFile, KeyError, StopIteration, ValueError) as error:
-            raise BadInput(f"{label(path)} is not an OpenDocument sheet that can be read: {error}.") from error
-        table = sheet_table(found, label(path))
-    elif suffix == ".xlsx":
-        table = sheet_table(_xlsx_rows(path), label(path))
+    if suffixes(path)[0] in workbooks.SUFFIXES:
+        table = sheet_table(workbooks.read_cells(read_bytes(path), path), label(path))
     else:
         table = read_table(path)
     name = Path(str(path)).name
@@ -252,25 +242,3 @@ def _is_number(cell: object) -> bool:
 
 def _filled(cell: object) -> bool:
     return not (cell is None or cell != cell or (isinstance(cell, str) and not cell.strip()))
-
-
-def _sheet_bytes(path: str | Path) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise BadInput(f"Cannot read {label(path)}: {error.strerror or error}. Check the name.") from None
-
-
-def _xlsx_rows(path: str | Path) -> list[list[object]]:
-    try:
-        import openpyxl
-    except ImportError:
-        raise MissingExtra("reading .xlsx", package="openpyxl", extra="sheets") from None
-    import io
-
-    try:
-        book = openpyxl.load_workbook(io.BytesIO(_sheet_bytes(path)), read_only=True, data_only=True)
-    except Exception as error:  # openpyxl raises what its zip and XML layers raise.
-        raise BadInput(f"{label(path)} is not a workbook that can be read: {error}. Save it again as .xlsx.") from error
-    sheet = book.worksheets[0]
-    return [list(row) for row in sheet.iter_rows(values_only=True)]

@@ -44,6 +44,11 @@ def percent(share: float, decimals: int = 0) -> str:
     return "undefined" if math.isnan(share) else f"{share:.{decimals}%}"
 
 
+def size(count: int) -> str:
+    """Bytes as people read them: ``398 KB``, ``1.2 MB``."""
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} KB"
+
+
 def counted(count: int, noun: str) -> str:
     """``1 item``, ``2,000 items``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

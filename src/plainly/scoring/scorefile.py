@@ -14,6 +14,7 @@ from plainly import registry
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.files import write_whole
+from plainly.inputs.tables import arrow
 from plainly.render import tables
 from plainly.scoring.scores import Evaluation, Scores
 from plainly.scoring.signature import Signature
@@ -52,9 +53,7 @@ def write_segments(path: str, evaluation: Evaluation) -> None:
     suffix = Path(path).suffix.lower()
     columns = segment_columns(evaluation)
     if suffix == ".parquet":
-        import pyarrow
-        import pyarrow.parquet
-
+        pyarrow = arrow()
         sink = io.BytesIO()
         pyarrow.parquet.write_table(pyarrow.table(columns), sink)
         write_whole(path, sink.getvalue())

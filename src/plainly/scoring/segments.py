@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plainly.inputs.batch import Batch
+from plainly.inputs.tables import arrow
 from plainly.protocol import Floats, Metric
 
 
@@ -17,14 +18,13 @@ class SegmentWriter:
     def __init__(self, path: Path) -> None:
         self._path, self._unfinished = path, path.with_name(f".{path.name}.{os.getpid()}")
         self._writer: Any = None
+        self._arrow = arrow()
 
     def add(
         self, file: str, batch: Batch, system: str, metrics: Mapping[str, Metric], rows: Mapping[str, Floats]
     ) -> None:
         """A batch of one system: file, row, system, id, then every output as ``metric`` or ``metric.output``."""
-        import pyarrow
-        import pyarrow.parquet
-
+        pyarrow = self._arrow
         n = len(batch.evalset)
         columns: dict[str, Any] = {
             "file": [file] * n,

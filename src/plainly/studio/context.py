@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-import anyio.to_thread
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
@@ -76,7 +76,7 @@ class Studio:
         return RedirectResponse(f"{self.address.base}{path}", 303)
 
     async def read(self, work: Work[T]) -> T:
-        return await anyio.to_thread.run_sync(self.store.read, work)
+        return await run_in_threadpool(self.store.read, work)
 
     async def write(self, work: Work[T]) -> T:
         return await asyncio.wrap_future(self.store.write(work))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from plainly.errors import BadInput
-from plainly.inputs.tables import Sheet
+from plainly.inputs.tables import Sheet, arrow
 from plainly.ratings.read import judgements_of
 from plainly.ratings.types import Judgements
 from plainly.studio import tasks
@@ -188,16 +188,14 @@ def _jsonl(found: Iterator[dict[str, Any]]) -> bytes:
 
 
 def _parquet(names: Sequence[str], found: Sequence[dict[str, Any]]) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    pa = arrow()
     numbers = {"rating", "seconds"}
     types = {name: pa.float64() if name in numbers else pa.string() for name in names}
     types |= {name: pa.bool_() for name in ("late", "overtime", "tie") if name in names}
     types |= {"group": pa.int64()} if "group" in names else {}
     arrays = [pa.array([_readable(row[name]) for row in found], type=types[name]) for name in names]
     sink = io.BytesIO()
-    pq.write_table(pa.Sheet.from_arrays(arrays, names=list(names)), sink)
+    pa.parquet.write_table(pa.Table.from_arrays(arrays, names=list(names)), sink)
     return sink.getvalue()
 
 

@@ -9,10 +9,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
 from sqlalchemy import Connection, delete, func, insert, select, update
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from plainly.errors import MissingExtra
 from plainly.studio import export as exports
 from plainly.studio import live as figures
 from plainly.studio import people, schema, tasks
@@ -46,7 +47,7 @@ async def live(call: Call) -> Response:
         book.refresh()
         return figures.overview(book, project)
 
-    return reply(await anyio.to_thread.run_sync(compute))
+    return reply(await run_in_threadpool(compute))
 
 
 async def people_page(call: Call) -> Response:
@@ -165,7 +166,7 @@ async def disagreements_page(call: Call) -> Response:
         book.refresh()
         return figures.disagreements(book, project)
 
-    found = await anyio.to_thread.run_sync(compute)
+    found = await run_in_threadpool(compute)
     settled = await call.studio.read(
         lambda connection: {
             row.item_id: json.loads(row.payload)
@@ -244,7 +245,10 @@ async def export(call: Call) -> Response:
         book.refresh()
         return exports.write(book, project, name)
 
-    content = await anyio.to_thread.run_sync(compute)
+    try:
+        content = await run_in_threadpool(compute)
+    except MissingExtra as error:
+        raise Refusal(501, "extra", str(error)) from None
     ending = "zip" if name == "aln" else name
     headers = {"content-disposition": f'attachment; filename="studio.{ending}"'}
     return Response(content, media_type=_MEDIA[name], headers=headers)
@@ -263,7 +267,7 @@ async def backup(call: Call) -> Response:
             backup_to(store, path)
             return path.read_bytes()
 
-    content = await anyio.to_thread.run_sync(compute)
+    content = await run_in_threadpool(compute)
     headers = {"content-disposition": 'attachment; filename="studio.db"'}
     return Response(content, media_type="application/vnd.sqlite3", headers=headers)
 
@@ -277,7 +281,7 @@ async def watch(studio: Any, *, every: float = 30.0) -> None:
             studio.ledger.refresh()
             return figures.enough(studio.ledger, studio.project)
 
-        if await anyio.to_thread.run_sync(compute) and not await studio.read(_stopped):
+        if await run_in_threadpool(compute) and not await studio.read(_stopped):
 
             def work(connection: Connection) -> None:
                 connection.execute(insert(schema.about).values(key="stopped", value="precision reached"))

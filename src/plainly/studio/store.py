@@ -224,5 +224,5 @@ def _complete(url: str) -> str:
             f"{scheme}:// is no database that the studio knows. Use sqlite:///FILE or postgresql://…"
         ) from None
     except ImportError:
-        raise MissingExtra("PostgreSQL", package="psycopg", extra="studio") from None
+        raise MissingExtra("PostgreSQL", package="psycopg", extra="postgres") from None
     return f"{scheme}://{rest}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from plainly.data import Progress
+from plainly.progress import Progress, unseen
 from plainly.result import Table
 
 Verdict = Literal["exact", "close", "differs"]
@@ -27,7 +27,7 @@ class Options:
     trials: int = 100
     processes: int = 1
     figures: Path | None = None
-    progress: Progress | None = None
+    progress: Progress = unseen
     working: Callable[[int, int], None] | None = None
 
     def wants(self, table: str) -> bool:
