@@ -20,6 +20,14 @@ SPDX_OR_UNKNOWN = re.compile(r"unknown|CC-BY(-NC)?(-SA)?-\d\.\d")
 NOT_IN_A_CARD = {
     r"(?i)/licen[cs]e(\.markdown)?$": "a licence text; the cards name the licence and link to it",
     r"/README\.md$": "a description; the cards have their own",
+    r"/imperialite/tsar-2025-shared-task/": "no card yet: documents and target levels",
+    r"/JanB100/cochrane-auto/": "no card yet: documents",
+    r"/salesforce/simplification/": "no card yet: documents with edit categories",
+    r"/tareknaous/readme/": "no card yet: levels of sentences in several languages",
+    r"/babaknaderi/TextComplexityDE/": "no card yet: German",
+    r"/dmlls/cannot-dataset/": "no card yet: negations, to learn changed facts from",
+    r"/AshOlogn/Evaluating-Factuality-in-Text-Simplification/": "no card yet: changed facts, to test with",
+    r"/GRAAL-Research/csmd/": "no card yet: ratings of a study",
     r"/Int-Txt/[^/]+-int\.txt$": "apostrophes are lost and the level is named in the text; Int-Txt/Int-Txt is used",
 }
 
