@@ -84,3 +84,13 @@ def test_commands_on_the_demo_print_what_the_page_shows(
 
 def test_the_changelog_names_the_version() -> None:
     assert plainly.__version__.partition(".dev")[0] in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_house_as_it_is_drawn_exists() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = {name for name in re.findall(r"plainly(?:\.[a-z_]+)+", text) if name.count(".") > 0}
+    public = {f"plainly.{name}" for name in plainly.__all__}
+    for name in sorted(named - public):
+        assert importlib.util.find_spec(name) is not None, f"docs/architecture.md names {name}, which does not exist"
+    rooms = {f"plainly.{info.name}" for info in pkgutil.iter_modules(plainly.__path__) if info.name != "__main__"}
+    assert rooms - {"plainly.api"} <= named, f"docs/architecture.md does not show {rooms - named}"

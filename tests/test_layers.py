@@ -12,30 +12,26 @@ import pytest
 from conftest import ROOT
 
 PACKAGE = ROOT / "src" / "plainly"
-# The lowest layer first. A module imports only from its own layer or those below; the longest prefix decides.
-LAYERS = (
-    (
-        "errors", "evalset", "protocol", "result", "sampling", "progress", "registry", "render", "files", "machine",
-        "text", "stats.estimate",
-    ),
-    ("metrics", "inputs", "data", "stats", "typology", "ratings", "models"),
-    ("scoring", "engines", "learn", "questions"),
-    ("pages", "studio"),
-    ("api", "cli", "__main__"),
+# One name each level, the lowest first: a room imports only from rooms before it.
+ORDER = (
+    # foundation
+    "errors", "machine", "files", "sampling", "progress", "evalset", "protocol", "registry", "text", "result",
+    "render",  # results as text, plots and files
+    "stats", "metrics",  # knowledge: arrays in, numbers out
+    "inputs",  # the door
+    "data", "ratings", "typology",  # knowledge that comes in through the door
+    "engines", "scoring", "questions", "learn",  # measuring and asking
+    "pages", "api", "studio", "cli", "__main__",  # showing
 )  # fmt: skip
+# Who may look up, and why.
+UPWARDS = {("result", "render"): "a result's repr is its table; imported when somebody looks"}
 HEAVY = ("torch", "ray", "starlette", "altair", "pandas", "polars", "nltk", "scipy", "sklearn", "spacy", "onnxruntime")
 
 
-def _layer(module: str) -> int:
-    found = [
-        (len(name), number)
-        for number, names in enumerate(LAYERS)
-        for name in names
-        if module == name or module.startswith(f"{name}.")
-    ]
-    if not found:
-        raise AssertionError(f"plainly.{module} has no layer: add it to LAYERS in {Path(__file__).name}")
-    return max(found)[1]
+def _room(module: str) -> str:
+    room = module.partition(".")[0]
+    assert room in ORDER, f"plainly.{module} has no level: add its room to ORDER in {Path(__file__).name}"
+    return room
 
 
 def _modules() -> dict[str, Path]:
@@ -65,15 +61,36 @@ def _imports(path: Path, *, top_level: bool = False) -> set[str]:
 
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_imports_go_downwards(module: str) -> None:
-    own = _layer(module)
+    own = _room(module)
     for imported in _imports(MODULES[module]):
         if not imported.startswith("plainly."):
             continue
         target = imported.removeprefix("plainly.")
         while target and target not in MODULES:
             target = target.rpartition(".")[0]
-        if target:
-            assert _layer(target) <= own, f"plainly.{module} (layer {own}) imports plainly.{target}, from above it"
+        if target and (own, _room(target)) not in UPWARDS:
+            assert ORDER.index(_room(target)) <= ORDER.index(own), f"plainly.{module} imports plainly.{target}"
+
+
+def test_every_room_and_every_exception_is_in_use() -> None:
+    assert {_room(module) for module in MODULES} == set(ORDER)
+    for (room, above), why in UPWARDS.items():
+        assert any(
+            imported.startswith(f"plainly.{above}")
+            for module, path in MODULES.items()
+            if _room(module) == room
+            for imported in _imports(path)
+        ), f"nobody needs this any more: {why}"
+
+
+def test_functions_stay_readable() -> None:
+    long = [
+        f"{path.relative_to(PACKAGE)}: {node.name}"
+        for path in MODULES.values()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (node.end_lineno or 0) - node.lineno >= 60
+    ]
+    assert not long, f"past 60 lines: {long}"
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
