@@ -12,9 +12,8 @@ from pathlib import Path
 from plainly import registry
 from plainly.cli import options
 from plainly.errors import BadInput, UnknownName, did_you_mean
-from plainly.evalset import EvalSet
 from plainly.inputs.corpus import Corpus
-from plainly.inputs.texts import Inputs, widened
+from plainly.inputs.texts import Inputs
 from plainly.render.show import say
 
 Outputs = dict[str, tuple[str, ...]]
@@ -47,6 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="ROLE=COLUMN",
         help="which columns of a table to take: source, references, output, id, group",
+    )
+    what.add_argument(
+        "--incomplete",
+        choices=("refuse", "empty"),
+        default="refuse",
+        help="items for which a table with ids has no output: an error (default), or scored as an empty output",
     )
     what.add_argument("--demo", action="store_true", help="the small data set that comes with plainly")
 
@@ -124,7 +129,8 @@ def selected(args: argparse.Namespace, data: Inputs | Corpus) -> Inputs | Corpus
     if selection is None:
         return data
     say(f"Chosen by operation: {selection}.")
-    return Inputs(selection.evalset, {system: selection.outputs(texts) for system, texts in data.outputs.items()})
+    outputs = {system: selection.outputs(texts) for system, texts in data.outputs.items()}
+    return Inputs(selection.evalset, outputs, data.notes)
 
 
 def read(args: argparse.Namespace) -> Inputs:
@@ -135,7 +141,7 @@ def read(args: argparse.Namespace) -> Inputs:
     if args.demo:
         return _demo(args.systems)
     if args.test_set is not None:
-        return _named(args.test_set, args.systems)
+        return _named(args)
     return _files(args)
 
 
@@ -149,10 +155,12 @@ def _demo(systems: Sequence[str]) -> Inputs:
     return Inputs(evalset, {system: outputs[system] for system in systems or outputs})
 
 
-def _named(name: str, systems: Sequence[str]) -> Inputs:
+def _named(args: argparse.Namespace) -> Inputs:
     from plainly import data
     from plainly.cli.progress import bar
+    from plainly.inputs.reading import read_inputs
 
+    name, systems = args.test_set, args.systems
     evalset = data.load(name, progress=bar)
     published = data.systems(name)
     if not systems:
@@ -162,66 +170,55 @@ def _named(name: str, systems: Sequence[str]) -> Inputs:
             "or 'all'."
         )
     outputs: Outputs = {}
+    own = [system for system in systems if system not in published and (system != "all" or Path(system).exists())]
+    for spec in own:
+        _check_own(spec, name, published)
+    read = None
+    if own or args.columns:
+        columns = options.columns(args.columns)
+        read = read_inputs(own, evalset=evalset, columns=columns, incomplete=args.incomplete)
     for system in systems:
-        if system == "all" and not Path(system).exists():
-            outputs |= data.outputs_of(name, published, progress=bar)
-        elif system in published:
-            outputs[system] = data.outputs(name, system, progress=bar)
-        else:
-            outputs |= _own_outputs(system, evalset, published)
-    return Inputs(evalset, outputs)
+        if system in own:
+            continue
+        outputs |= data.outputs_of(name, published if system == "all" else [system], progress=bar)
+    both = set(outputs) & set(read.outputs if read else ())
+    if both:
+        raise BadInput(f"Two systems are called {sorted(both)[0]!r}. Name yours apart: NAME=FILE")
+    if read is None:
+        return Inputs(evalset, outputs)
+    parts = (read.outputs, outputs) if systems[0] in own else (outputs, read.outputs)
+    return Inputs(evalset, {**parts[0], **parts[1]}, read.notes)
 
 
-def _own_outputs(spec: str, evalset: EvalSet, published: Sequence[str]) -> Outputs:
-    from plainly.inputs import read_outputs
-
+def _check_own(spec: str, name: str, published: Sequence[str]) -> None:
     path = Path(spec.partition("=")[2] or spec)
-    if spec != "-" and not Path(spec).exists() and not path.exists():
+    if spec != "-" and not Path(spec).exists() and not path.exists() and not any(mark in spec for mark in "*?["):
         raise BadInput(
-            f"{spec!r} is neither a file nor a published system of {evalset.name}."
-            f"{did_you_mean(spec, published)} See: plainly data info {evalset.name}"
+            f"{spec!r} is neither a file nor a published system of {name}."
+            f"{did_you_mean(spec, published)} See: plainly data info {name}"
         )
-    return read_outputs([spec], n=len(evalset), against=evalset.name, sources=evalset.sources, ids=evalset.ids)
 
 
 def _files(args: argparse.Namespace) -> Inputs:
-    from plainly.inputs import read_evalset, read_outputs, read_table
+    from plainly.inputs.reading import read_inputs
 
-    references, systems = list(args.references), list(args.systems)
+    references, systems, columns = list(args.references), list(args.systems), options.columns(args.columns)
     if references and not systems and not args.table:
         references, systems = split_references(references)
-    columns = options.columns(args.columns)
-    table = args.table
-    if table is None and not args.source and not references and systems and _is_table(systems[0]):
-        table = systems.pop(0)
-    if table is not None:
-        sheet = widened(read_table(table), columns)
-        evalset = read_evalset(
-            table=sheet, source=args.source, references=references, groups=args.groups, columns=columns
+    if not systems and not args.table and not args.source and not references:
+        raise BadInput(
+            "Nothing to score. Name a set (-t asset/test ACCESS), files (--source FILE --references FILE… OUTPUT…), a "
+            "table (data.csv), or try --demo."
         )
-        from_table = read_outputs([sheet], columns=columns, ids=evalset.ids) if not systems else {}
-    else:
-        if not args.source and not references:
-            if not systems:
-                raise BadInput(
-                    "Nothing to score. Name a set (-t asset/test ACCESS), files (--source FILE --references FILE… "
-                    "OUTPUT…), a table (data.csv), or try --demo."
-                )
-            outputs = read_outputs(systems, columns=columns)
-            return Inputs(EvalSet.of(items=len(next(iter(outputs.values())))), outputs)
-        evalset = read_evalset(source=args.source, references=references, groups=args.groups, columns=columns)
-        from_table = {}
-    against = str(args.source or (references[0] if references else table))
-    outputs = from_table | (
-        read_outputs(
-            systems, n=len(evalset), against=against, sources=evalset.sources, ids=evalset.ids, columns=columns
-        )
-        if systems
-        else {}
+    return read_inputs(
+        systems,
+        source=args.source,
+        references=references,
+        table=args.table,
+        groups=args.groups,
+        columns=columns,
+        incomplete=args.incomplete,
     )
-    if not outputs:
-        raise BadInput("No outputs were given. Name at least one file with what a system wrote: plainly score … OUTPUT")
-    return Inputs(evalset, outputs)
 
 
 def split_references(paths: list[str]) -> tuple[list[str], list[str]]:
@@ -255,8 +252,3 @@ def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         return False
     differing = [place for place, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
     return not differing or (len(one) >= 3 and len(differing) == 1 and differing[0] > 0)
-
-
-def _is_table(spec: str) -> bool:
-    name = re.sub(r"\.(gz|bz2|xz)$", "", spec.lower())
-    return name.endswith((".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"))

@@ -47,9 +47,13 @@ def wanted(args: argparse.Namespace) -> bool:
     if args.engine != "auto":
         if args.engine != "memory" and (args.test_set or args.demo):
             raise BadInput(f"--engine {args.engine} reads your own files; named sets are small: leave it out.")
+        if args.engine == "memory" and (args.on_error == "set-aside" or args.set_aside):
+            raise BadInput("Rows are set aside where a corpus is read in parts: --engine local.")
         return bool(args.engine != "memory")
     if args.test_set is not None or args.demo:
         return False
+    if args.on_error == "set-aside":
+        return True
     paths = [*([args.source] if args.source else []), *args.references, *([args.table] if args.table else [])]
     paths += [system if os.path.exists(system) else system.partition("=")[2] for system in args.systems]
     if any("://" in path or os.path.isdir(path) for path in paths):

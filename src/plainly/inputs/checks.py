@@ -15,6 +15,12 @@ SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r\n"
 _NAMES = {"\x85": "NEXT LINE", "\x0b": "VERTICAL TAB", "\x0c": "FORM FEED", "\r": "CARRIAGE RETURN", "\n": "LINE FEED"}
 
 
+# So many lines may be missing for the place to be looked for, in files of so many lines; a match must share a tenth of
+# its words and be a tenth better than none.
+_SLIPS, _SLIP_LINES = 5, 50_000
+_ALIKE, _SURER = 0.1, 1.1
+
+
 @dataclass(frozen=True)
 class _Side:
     name: str
@@ -145,7 +151,36 @@ def _reason(short: _Side, long: _Side) -> str:
             f"{long.name} has {_count(len(blank), f'blank {long.unit}')}, the first at {long.unit} {blank[0]}; without "
             f"them it has as many as {short.name}. Make {short.name} again with a line for every item, blank or not."
         )
+    if (slip := _slip(short.lines, long.lines)) is not None:
+        return (
+            f"The {long.unit}s fit up to number {slip}; from there {short.name} seems to lack "
+            f"{_count(long.n - short.n, long.unit)}: nothing in it is like {long.unit} {slip + 1} of {long.name}, "
+            f"{_excerpt(long.lines[slip])}."
+        )
     return f"Each {long.unit} is one item: check that both were made from the same items."
+
+
+def _slip(short: Sequence[str], long: Sequence[str]) -> int | None:
+    """After which line the shorter side begins to lag behind the longer, judged by the words that lines share.
+
+    The best way to match the lines when the shorter skips a few of the longer; None where words do not tell.
+    """
+    missing = len(long) - len(short)
+    if not short or missing > _SLIPS or len(long) > _SLIP_LINES:
+        return None
+    mine, theirs = ([set(line.casefold().split()) for line in lines] for lines in (short, long))
+    n = len(mine)
+    # best[lag]: shared words so far with that many lines skipped; begun[lag]: where the first of them was skipped.
+    best, begun = [0.0] * (missing + 1), [n] * (missing + 1)
+    for at, words in enumerate(mine):
+        for lag in range(missing, -1, -1):
+            if lag and best[lag - 1] > best[lag]:
+                best[lag], begun[lag] = best[lag - 1], at if lag == 1 else begun[lag - 1]
+            other = theirs[at + lag]
+            best[lag] += len(words & other) / max(len(words | other), 1)
+    straight = sum(len(a & b) / max(len(a | b), 1) for a, b in zip(mine, theirs, strict=False))
+    lagging = best[missing]
+    return begun[missing] if lagging > _SURER * max(straight, 1e-9) and lagging / n > _ALIKE else None
 
 
 def _separators(lines: Sequence[str], goal: int) -> tuple[int, str] | None:

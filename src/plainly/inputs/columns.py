@@ -15,9 +15,15 @@ from plainly.inputs.tables import Sheet
 
 Columns = Mapping[str, str | Sequence[str]]
 _SOURCE = ("source", "complex", "orig", "original", "src", "input")
+_ID = ("id", "text_id", "item_id", "sentence_id", "sent_id", "example_id", "uid")
 _GROUP = ("group", "document", "doc")
 _REFERENCE_LISTS = ("references", "refs", "simplifications")
 _NUMBERED = re.compile(r"(reference|ref)(?:[ ._-]?[0-9]+)?|(simp)[ ._-]?[0-9]+")
+# Names that programs give to what a model wrote; taken where no column is called output.
+_WRITTEN = (
+    "simplified", "prediction", "predictions", "predicted", "generated", "generation", "generated_text", "response",
+    "model_output", "system_output", "hypothesis", "completion", "output_text",
+)  # fmt: skip
 _OUTPUT = re.compile(r"output(?:[ ._:/-](.+))?", re.DOTALL)
 _ROLES = ("source", "references", "output", "id", "group")
 _ALSO = {"sources": "source", "reference": "references", "outputs": "output", "ids": "id", "groups": "group"}
@@ -39,7 +45,7 @@ def find_roles(table: Sheet, columns: Columns | None = None) -> Roles:
     """What each column is; ``columns`` (role → column name or names, patterns allowed) goes before what names say."""
     chosen = _chosen(table, columns or {})
     source = _only(table, "source", _SOURCE, chosen)
-    id_ = _only(table, "id", ("id",), chosen)
+    id_ = _only(table, "id", _ID, chosen, needed=False)
     group = _only(table, "group", _GROUP, chosen)
     taken = {name for names in chosen.values() for name in names}
     references = chosen["references"] if "references" in chosen else _references(table, taken)
@@ -128,13 +134,17 @@ def _chosen(table: Sheet, columns: Columns) -> dict[str, list[str]]:
     return chosen
 
 
-def _only(table: Sheet, role: str, known: Sequence[str], chosen: Mapping[str, list[str]]) -> str | None:
+def _only(
+    table: Sheet, role: str, known: Sequence[str], chosen: Mapping[str, list[str]], *, needed: bool = True
+) -> str | None:
     if role in chosen:
         return chosen[role][0]
     taken = {name for names in chosen.values() for name in names}
     candidates = [name for name in table.columns if _folded(name) in known and name not in taken]
     exact = [name for name in candidates if _folded(name) == role]
     if len(exact or candidates) > 1:
+        if not needed:
+            return None
         raise BadInput(
             f"{table.path} has {len(exact or candidates)} columns that may be the {role}: "
             f"{', '.join(map(repr, exact or candidates))}. "
@@ -175,6 +185,10 @@ def _outputs(table: Sheet, chosen: Sequence[str] | None, taken: set[str]) -> dic
                 f"{table.path} has the outputs of one system twice, in {outputs[system]!r} and {name!r}. Rename one."
             )
         outputs[system] = name
+    if not outputs:
+        usual = [name for name in table.columns if _folded(name) in _WRITTEN and name not in taken]
+        if len(usual) == 1:
+            return {"": usual[0]}
     return outputs
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -95,22 +94,36 @@ def index_lines(path: str, *, name: str | None = None) -> LineIndex:
 def seekable(path: str, scratch: list[str]) -> str:
     """A path whose bytes can be read anywhere: itself, or a temporary copy of standard input or of a packed file.
 
-    The copy's path is added to ``scratch``, for the caller to remove.
+    Where carriage returns alone end lines, as they did on old Macintoshes, the copy has line feeds. The copy's path is
+    added to ``scratch``, for the caller to remove.
     """
     packed = "" if path == STDIN else suffixes(path)[1]
-    if path != STDIN and not packed:
+    if path != STDIN and not packed and not _returns_alone(path):
         return path
     handle, copy = tempfile.mkstemp(prefix="plainly-", suffix=".unpacked")
     scratch.append(copy)
     try:
         with os.fdopen(handle, "wb") as target, _opened(path, packed) as origin:
-            shutil.copyfileobj(origin, target, _CHUNK)
+            start = origin.read(_CHUNK)
+            returns = b"\r" in start[:-1] and b"\n" not in start
+            while start:
+                target.write(start.replace(b"\r", b"\n") if returns else start)
+                start = origin.read(_CHUNK)
     except FileNotFoundError:
         raise BadInput(f"There is no file {path}.") from None
     except (OSError, EOFError, ValueError) as error:
-        kind = COMPRESSED.get(packed, "")
-        raise BadInput(f"{label(path)} cannot be unpacked as {kind} ({error}). Copy or download it again.") from None
+        kind = COMPRESSED.get(packed, "text")
+        raise BadInput(f"{label(path)} cannot be read as {kind} ({error}). Copy or download it again.") from None
     return copy
+
+
+def _returns_alone(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            start = file.read(_CHUNK)
+    except OSError:
+        return False
+    return b"\r" in start[:-1] and b"\n" not in start
 
 
 def head(path: str, lines: int) -> Iterator[bytes]:
@@ -125,6 +138,8 @@ def head(path: str, lines: int) -> Iterator[bytes]:
 def _opened(path: str, packed: str) -> IO[bytes]:
     if path == STDIN:
         return sys.stdin.buffer
+    if not packed:
+        return open(path, "rb")
     opened: IO[bytes] = importlib.import_module(_UNPACKERS[packed]).open(Path(path), "rb")
     return opened
 

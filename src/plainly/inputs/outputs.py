@@ -9,14 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.inputs.checks import check_length
 from plainly.inputs.columns import Columns, find_roles, names, outputs_by_system
 from plainly.inputs.files import STDIN, PathLike, check_once, expand, label, stem
 from plainly.inputs.lines import read_lines
 from plainly.inputs.tables import Format, Sheet, read_table, table_format
 
-Spec = PathLike | Sheet
+
+@dataclass(frozen=True)
+class NamedSheet:
+    """A table of outputs that was read already, with the name that the user gave it, if any."""
+
+    name: str
+    sheet: Sheet
+
+
+Spec = PathLike | Sheet | NamedSheet
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,7 @@ class _System:
     file: str
     lines: tuple[str, ...]
     unit: str = "line"
+    missing: int = 0  # items without an output, where that is allowed
 
 
 def read_outputs(
@@ -37,6 +47,8 @@ def read_outputs(
     ids: Sequence[str] | None = None,
     format: Format | Literal["lines"] | None = None,
     columns: Columns | None = None,
+    incomplete: str = "refuse",
+    missing: dict[str, int] | None = None,
 ) -> dict[str, tuple[str, ...]]:
     """The outputs of each system: ``PATH`` or ``NAME=PATH``, patterns allowed, ``-`` for standard input.
 
@@ -44,29 +56,35 @@ def read_outputs(
     that in the column's name (``output_NAME``) or to the file's, without suffixes such as .txt.
 
     ``n`` is how many items there must be; ``against`` and ``sources`` let an error say with what a file was compared;
-    without ``n`` all must be as long as the first. With ``ids``, a table that has an id column is put in their order.
+    without ``n`` all must be as long as the first. With ``ids``, a table that has an id column is put in their order;
+    an id that it lacks is an error, or with ``incomplete="empty"`` an empty output, counted in ``missing``.
     """
     named: list[tuple[str, str | Sheet]] = []
-    for spec in [specs] if isinstance(specs, (str, os.PathLike, Sheet)) else specs:
-        named += [("", spec)] if isinstance(spec, Sheet) else _parse(spec)
+    for spec in [specs] if isinstance(specs, (str, os.PathLike, Sheet, NamedSheet)) else specs:
+        if isinstance(spec, NamedSheet):
+            named.append((spec.name, spec.sheet))
+        else:
+            named += [("", spec)] if isinstance(spec, Sheet) else _parse(spec)
     if not named:
         raise BadInput("There are no outputs. Give at least one file that a system wrote.")
     check_once(place for _, place in named if not isinstance(place, Sheet))
     systems: list[_System] = []
     for name, place in named:
         kind = format or (None if isinstance(place, Sheet) else table_format(place))
-        if isinstance(place, Sheet):
-            systems += _from_table(name, place, ids, columns)
-        elif kind is None or kind == "lines":
+        if not isinstance(place, Sheet) and kind in (None, "lines"):
             systems.append(_from_lines(name, place))
-        else:
-            systems += _from_table(name, read_table(place, format=kind), ids, columns)
+            continue
+        sheet = place if isinstance(place, Sheet) else read_table(place, format=kind)  # type: ignore[arg-type]
+        systems += _from_table(name, sheet, ids, columns, incomplete)
     if n is None:
         against, sources, n = systems[0].file, systems[0].lines, len(systems[0].lines)
     expected: Sequence[str] | int = sources if len(sources) == n and any(sources) else n
     for system in systems:
         check_length(system.file, system.lines, against=against, expected=expected, unit=system.unit)
-    return dict(zip(_names(systems), (system.lines for system in systems), strict=True))
+    named_systems = dict(zip(_names(systems), systems, strict=True))
+    if missing is not None:
+        missing.update({name: system.missing for name, system in named_systems.items() if system.missing})
+    return {name: system.lines for name, system in named_systems.items()}
 
 
 def _parse(spec: PathLike) -> list[tuple[str, str | Sheet]]:
@@ -89,14 +107,18 @@ def _from_lines(name: str, path: str) -> _System:
     return _System(stem(path), _longer(path), label(path), lines)
 
 
-def _from_table(name: str, table: Sheet, ids: Sequence[str] | None, columns: Columns | None) -> list[_System]:
+def _from_table(
+    name: str, table: Sheet, ids: Sequence[str] | None, columns: Columns | None, incomplete: str
+) -> list[_System]:
     roles = find_roles(table, _for_outputs(table, columns))
     if not roles.outputs:
         raise BadInput(
             f"{table.path} has no column that is known to hold outputs. {table.listing()} Rename one to 'output' (or "
             "output_NAME, one for each system), or say which: output=COLUMN (in Python columns={'output': …})."
         )
-    order = _order(table, names(table, roles.id), ids) if roles.id is not None and ids is not None else None
+    order: Sequence[int | None] | None = None
+    if roles.id is not None and ids is not None:
+        order = _order(table, names(table, roles.id), ids, incomplete)
     path = STDIN if table.path == label(STDIN) else table.path
     systems: list[_System] = []
     for system, lines in outputs_by_system(table, roles.outputs).items():
@@ -104,8 +126,9 @@ def _from_table(name: str, table: Sheet, ids: Sequence[str] | None, columns: Col
             called, longer = f"{name}/{system}" if len(roles.outputs) > 1 and system else name, ""
         else:
             called, longer = system or stem(path), f"{stem(path)}/{system}" if system else _longer(path)
-        ordered = lines if order is None else tuple(lines[row] for row in order)
-        systems.append(_System(called, longer, table.path, ordered, "row"))
+        ordered = lines if order is None else tuple("" if row is None else lines[row] for row in order)
+        missing = sum(row is None for row in order or ())
+        systems.append(_System(called, longer, table.path, ordered, "row", missing))
     return systems
 
 
@@ -119,24 +142,38 @@ def _for_outputs(table: Sheet, columns: Columns | None) -> Columns:
     }
 
 
-def _order(table: Sheet, own_ids: Sequence[str], ids: Sequence[str]) -> list[int] | None:
-    """Rows in the order of the evaluation set's ids; None where those are only 1, 2, 3 … and say nothing."""
-    if list(own_ids) == list(ids) or all(name == str(at) for at, name in enumerate(ids, 1)):
+def _order(table: Sheet, own: Sequence[str], ids: Sequence[str], incomplete: str) -> list[int | None] | None:
+    """The row of each item of the set, by id; None where the set's ids are only line numbers and the table's are not.
+
+    Ids that count from 0 are those of a set that counts from 1, one less.
+    """
+    numbered = all(name == str(at) for at, name in enumerate(ids, 1))
+    if numbered and sorted(own) == sorted(str(at) for at in range(len(ids))):
+        own = [str(int(name) + 1) for name in own]
+    if list(own) == list(ids):
         return None
-    at = {name: row for row, name in enumerate(own_ids)}
     known = set(ids)
-    for row, name in enumerate(own_ids):
+    if numbered and not known & set(own):
+        return None
+    at: dict[str, int] = {}
+    for row, name in enumerate(own):
         if name not in known:
             raise BadInput(
                 f"{table.where(row)}: the id {name!r} is not in the evaluation set. Give outputs for the same items, "
                 "or leave the id column out to pair them in order."
             )
-        if at[name] != row:
-            raise BadInput(f"{table.where(at[name])}: the id {name!r} is that of {table.where(row)} too. Remove one.")
-    for name in ids:
-        if name not in at:
-            raise BadInput(f"{table.path} has no output for the item with id {name!r}. Add it.")
-    return [at[name] for name in ids]
+        if name in at:
+            raise BadInput(f"{table.where(row)}: the id {name!r} is that of {table.where(at[name])} too. Remove one.")
+        at[name] = row
+    lacking = [name for name in ids if name not in at]
+    if lacking and incomplete == "refuse":
+        more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
+        empty = way("incomplete='empty'", "--incomplete empty")
+        raise BadInput(
+            f"{table.path} has no output for the item with id {lacking[0]!r}{more}. Add it, or score what is missing "
+            f"as empty: {empty}"
+        )
+    return [at.get(name) for name in ids]
 
 
 def _longer(path: str) -> str:

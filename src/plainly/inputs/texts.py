@@ -13,10 +13,11 @@ from typing import Any, TypedDict
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.inputs.checks import check_references
-from plainly.inputs.columns import Columns, find_roles, names
+from plainly.inputs.columns import Columns, find_roles, missing, names
 from plainly.inputs.evalsets import read_evalset
 from plainly.inputs.outputs import read_outputs
 from plainly.inputs.tables import Sheet
+from plainly.result import Note
 
 Outputs = Mapping[str, Sequence[str]]
 _SYSTEM = "system"
@@ -29,6 +30,7 @@ class Inputs:
 
     evalset: EvalSet
     outputs: Outputs
+    notes: tuple[Note, ...] = ()  # what was taken for what, and what is missing
 
     @property
     def has_references(self) -> bool:
@@ -80,10 +82,12 @@ def take(
     systems: Outputs = outputs if isinstance(outputs, Mapping) else {"": outputs}
     if not systems:
         raise BadInput("No outputs were given.")
+    systems = {str(name): _texts(lines, f"outputs[{name!r}]" if name else "outputs") for name, lines in systems.items()}
     if evalset is not None:
         if sources is not None or references is not None:
             raise BadInput("Give either an evaluation set or sources and references, not both.")
         return Inputs(evalset, systems)
+    sources = None if sources is None else _texts(sources, "sources")
     n = len(sources) if sources is not None else len(next(iter(systems.values())))
     checked = check_references(references, n, sources=sources) if references is not None else None
     return Inputs(EvalSet.of(sources, references=checked, groups=groups, ids=ids, items=n), systems)
@@ -138,6 +142,20 @@ def widened(sheet: Sheet, columns: Columns | None = None) -> Sheet:
     }
     wide |= {f"output_{name}": [written[item] for item in first] for name, written in cells.items()}
     return Sheet(wide, sheet.path, [sheet.places[row] for row in rows], sheet.unit)
+
+
+def _texts(values: Any, where: str) -> Sequence[str]:
+    """A list of texts as it is, or an error that names the first item which is none."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+        raise BadInput(f"{where} is a list of texts, not {type(values).__name__}.")
+    texts = values if isinstance(values, (list, tuple)) else list(values)  # a pandas or polars column, an array
+    if set(map(type, texts)) <= {str}:
+        return texts
+    for item, value in enumerate(texts):
+        if not isinstance(value, str):
+            shown = "nothing (None or NaN)" if missing(value) else f"{type(value).__name__} {value!r:.40}"
+            raise BadInput(f'{where}[{item}] is {shown}, not text. Write "" where there is no text.')
+    return [str(text) for text in texts]  # a kind of str, such as NumPy's
 
 
 def _from_sheet(

@@ -114,6 +114,7 @@ def asked(data: Any = None, *, paired: bool = False, **options: Unpack[Options])
         inputs = take(data, **cast(TextArguments, texts))
         specs = chosen_metrics(metrics, inputs.evalset.has_references)
         evaluation = evaluate(inputs.evalset, inputs.outputs, specs, sampling=wanted, progress=progress)
+        evaluation = dataclasses.replace(evaluation, taken=inputs.notes)
     return dataclasses.replace(evaluation, advise=advise if advice else None)
 
 

@@ -109,7 +109,8 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     ``outputs`` are the texts, where they were kept; ``reading`` says what became of the rows of the files. Of a
     corpus in bins, ``outcomes`` says on how many items one system scores higher, lower and the same as another, by
     metric and pair, and ``drawn`` what a bin holds (items, groups). ``by``, ``subsets`` and ``held_out`` are there
-    where they were asked for; ``advise`` looks for warnings when somebody reads them.
+    where they were asked for; ``taken`` says what files were taken for, and ``advise`` looks for warnings when somebody
+    reads them.
     """
 
     evalset: EvalSet
@@ -122,6 +123,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     by: str | None = None
     subsets: tuple[tuple[Subset, Evaluation], ...] = ()
     held_out: LeaveOneOut | None = None
+    taken: tuple[Note, ...] = ()
     advise: Callable[[Evaluation], Sequence[Note]] | None = None
 
     def __getitem__(self, system: str) -> SystemScores:
@@ -258,7 +260,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
 
         read = self.reading.notes() if self.reading is not None else []
         advice = self.advise(self) if self.advise is not None else []
-        return *read, *advice, *warnings([subset for subset, _ in self.subsets])
+        return *self.taken, *read, *advice, *warnings([subset for subset, _ in self.subsets])
 
     def _about(self) -> str:
         first = next((scores for system in self.systems.values() for scores in system.values()), None)
