@@ -99,8 +99,8 @@ class Audit(Result):
 
     def notes(self) -> list[Note]:
         design = self.sweep.design
-        made = f"{len(design.evalset)} items, {design.trials} trials of each attack, seed {design.seed}."
-        return [*(Note(said, "claim", where=spec) for spec, said in self.paragraphs.items()), Note(made)]
+        how = f"{len(design.evalset)} items, {design.trials} trials of each attack, seed {design.seed}."
+        return [*(Note(said, "claim", where=spec) for spec, said in self.paragraphs.items()), Note(how)]
 
     def write(self, directory: Path) -> None:
         """Write all tables there as Markdown and CSV, every number of the curves, and the verdicts in words."""
