@@ -23,6 +23,8 @@ from plainly.questions.score import chosen_metrics
 from plainly.render.tables import delimited, markdown
 from plainly.result import Note, Record, Result, Table, warnings
 
+_SIDES = ("mean", "low", "high")  # of a curve
+
 
 @dataclass(frozen=True, repr=False)
 class Audit(Result):
@@ -45,16 +47,8 @@ class Audit(Result):
     def records(self) -> list[Record]:
         """Every number of every curve, a row each."""
         return [
-            {
-                "system": system,
-                "attack": attack,
-                "metric": spec,
-                "output": output,
-                "level": level,
-                "mean": float(curve.mean[place, column]),
-                "low": float(curve.low[place, column]),
-                "high": float(curve.high[place, column]),
-            }
+            {"system": system, "attack": attack, "metric": spec, "output": output, "level": level}
+            | {side: float(getattr(curve, side)[place, column]) for side in _SIDES}
             for (system, attack, spec), curve in self.sweep.curves.items()
             for column, output in enumerate(self.sweep.design.metrics[spec].outputs)
             for place, level in enumerate(curve.levels)
@@ -81,11 +75,7 @@ class Audit(Result):
                     "metric": spec,
                     "touched": self.sweep.touched[system, attack],
                     "outputs": {
-                        output: {
-                            "mean": curve.mean[:, column].tolist(),
-                            "low": curve.low[:, column].tolist(),
-                            "high": curve.high[:, column].tolist(),
-                        }
+                        output: {side: getattr(curve, side)[:, column].tolist() for side in _SIDES}
                         for column, output in enumerate(design.metrics[spec].outputs)
                     },
                 }
