@@ -15,7 +15,8 @@ import time
 import numpy as np
 
 from plainly import data
-from plainly.cli.progress import working
+from plainly.cli.progress import bar
+from plainly.engines import engine
 from plainly.evalset import EvalSet
 from plainly.questions.audit.catalogue import chosen
 from plainly.questions.audit.sweep import sweep
@@ -47,18 +48,17 @@ def main() -> None:
     args = parser.parse_args()
     evalset, outputs = texts(seed=int(time.time()))
     began, used = time.perf_counter(), _processor_time()
-    with working("trials") as tell:
-        found = sweep(
-            evalset,
-            {"system": outputs},
-            ["bleu", "sari", "fkgl"],
-            chosen(["paper"], evalset),
-            trials=args.trials,
-            processes=args.processes,
-            progress=tell,
-        )
+    swept = sweep(
+        evalset,
+        {"system": outputs},
+        ["bleu", "sari", "fkgl"],
+        chosen("paper", evalset),
+        trials=args.trials,
+        engine=engine("local", processes=args.processes),
+        progress=bar,
+    )
     took, used = time.perf_counter() - began, _processor_time() - used
-    numbers = sum(curve.mean[1:].size for curve in found.curves.values())
+    numbers = sum(curve.mean[1:].size for curve in swept.curves.values())
     print(
         f"{ITEMS} items, 6 modifications, 10 levels, {args.trials} trials, {args.processes} processes: {took:.1f} s "
         f"(asked for: under {TARGET:.0f} s), {used:.1f} s of processor time, {numbers} means"

@@ -7,7 +7,8 @@ import pytest
 
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
-from plainly.questions.audit.attack import ATTACKS, Attack, Corpus
+from plainly.questions.audit import audit
+from plainly.questions.audit.attack import ATTACKS, Attack, SystemOutputs
 from plainly.questions.audit.catalogue import chosen
 
 SOURCES = ("The feline perched upon the mat.", "Dogs habitually bark.", "Rain commenced to fall in Paris.")
@@ -21,9 +22,9 @@ def _rng(seed: int = 1) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def _one(name: str, output: str, *, seed: int = 1) -> str:
+def _attacked(name: str, output: str, *, seed: int = 1) -> str:
     evalset = EvalSet.of(SOURCES[:1], references=REFERENCES[:1])
-    return ATTACKS[name].apply(Corpus(evalset, (output,)), _rng(seed))[0]
+    return ATTACKS[name].apply(SystemOutputs(evalset, (output,)), _rng(seed))[0]
 
 
 @pytest.fixture(params=[attack.name for attack in chosen(["all"], EVALSET)])
@@ -46,33 +47,33 @@ def test_there_are_the_six_of_the_paper_and_everything_else_that_was_asked_for()
 
 def test_an_attack_keeps_items_and_touches_neither_source_nor_references(attack: Attack) -> None:
     evalset = EvalSet.of(SOURCES, references=REFERENCES)
-    attacked = attack.apply(Corpus(evalset, OUTPUTS), _rng())
+    attacked = attack.apply(SystemOutputs(evalset, OUTPUTS), _rng())
     assert len(attacked) == len(OUTPUTS)
     assert all(isinstance(text, str) for text in attacked)
     assert (evalset.sources, evalset.references) == (SOURCES, REFERENCES)
 
 
 def test_the_same_numbers_give_the_same_texts(attack: Attack) -> None:
-    corpus = Corpus(EVALSET, OUTPUTS)
-    assert attack.apply(corpus, _rng(5)) == attack.apply(corpus, _rng(5))
+    system = SystemOutputs(EVALSET, OUTPUTS)
+    assert attack.apply(system, _rng(5)) == attack.apply(system, _rng(5))
 
 
 def test_only_attacks_that_say_so_are_random(attack: Attack) -> None:
     long = tuple(
         f"{'One two three, 4 five six Seven eight. ' * 3}In {year} Anna met Bert." for year in (1901, 1955, 1988)
     )
-    corpus = Corpus(EVALSET, long)
-    drawn = {tuple(attack.apply(corpus, _rng(seed))) for seed in range(12)}
+    system = SystemOutputs(EVALSET, long)
+    drawn = {tuple(attack.apply(system, _rng(seed))) for seed in range(12)}
     assert (len(drawn) > 1) == attack.random
 
 
 @pytest.mark.parametrize("text", STRANGE)
 def test_strange_outputs_do_not_break_it(attack: Attack, text: str) -> None:
     evalset = EvalSet.of(SOURCES[:1] * 2, references=REFERENCES[:1] * 2)
-    attacked = attack.apply(Corpus(evalset, (text, text)), _rng())
+    attacked = attack.apply(SystemOutputs(evalset, (text, text)), _rng())
     assert len(attacked) == 2
     if not text.strip() and attack.name not in ("copy-source", "other-reference", "oracle"):
-        assert [each.strip() for each in attacked] == ["", ""], "there is nothing to attack in an empty output"
+        assert [text.strip() for text in attacked] == ["", ""], "there is nothing to attack in an empty output"
 
 
 @pytest.mark.parametrize(
@@ -120,29 +121,29 @@ def test_strange_outputs_do_not_break_it(attack: Attack, text: str) -> None:
     ],
 )
 def test_what_it_does_to_a_text_made_by_hand(name: str, before: str, after: set[str]) -> None:
-    drawn = {_one(name, before, seed=seed) for seed in range(60)}
+    drawn = {_attacked(name, before, seed=seed) for seed in range(60)}
     assert drawn == after
 
 
 def test_a_clause_is_added_before_the_end() -> None:
-    text = _one("hallucinate", "The cat sat.")
+    text = _attacked("hallucinate", "The cat sat.")
     assert text.startswith("The cat sat, ")
     assert text.endswith(".")
-    assert _one("hallucinate", 'He said "yes."').endswith('."')
-    tokenised = _one("hallucinate", "he ran .")
+    assert _attacked("hallucinate", 'He said "yes."').endswith('."')
+    tokenised = _attacked("hallucinate", "he ran .")
     assert tokenised.startswith("he ran , ")
     assert tokenised.endswith(" .")
 
 
 def test_a_rare_word_comes_between_two_words() -> None:
-    first, rare, last = _one("insert-rare-word", "one two").split()
+    first, rare, last = _attacked("insert-rare-word", "one two").split()
     assert (first, last) == ("one", "two")
     assert len(rare) >= 7
 
 
 def test_names_come_from_other_outputs() -> None:
-    corpus = Corpus(EVALSET, ("He met Anna in Rome.", "She knows Bert.", "I like Anna."))
-    attacked = ATTACKS["swap-names"].apply(corpus, _rng(3))
+    system = SystemOutputs(EVALSET, ("He met Anna in Rome.", "She knows Bert.", "I like Anna."))
+    attacked = ATTACKS["swap-names"].apply(system, _rng(3))
     assert attacked[1] != "She knows Bert."
     assert attacked[1] in ("She knows Anna.", "She knows Rome.")
     assert attacked[0].startswith("He met ")
@@ -151,25 +152,25 @@ def test_names_come_from_other_outputs() -> None:
 
 def test_numbers_keep_their_length_and_change() -> None:
     for seed in range(200):
-        year = _one("swap-numbers", "It was 1999.", seed=seed).removeprefix("It was ").removesuffix(".")
+        year = _attacked("swap-numbers", "It was 1999.", seed=seed).removeprefix("It was ").removesuffix(".")
         assert len(year) == 4
         assert year != "1999"
         assert year[0] != "0"
-    assert _one("swap-numbers", f"{'9' * 40} and 007") != f"{'9' * 40} and 007"
+    assert _attacked("swap-numbers", f"{'9' * 40} and 007") != f"{'9' * 40} and 007"
 
 
 def test_another_item_is_never_the_item_itself() -> None:
-    corpus = Corpus(EVALSET, OUTPUTS)
+    system = SystemOutputs(EVALSET, OUTPUTS)
     for seed in range(50):
-        swapped = ATTACKS["other-output"].apply(corpus, _rng(seed))
+        swapped = ATTACKS["other-output"].apply(system, _rng(seed))
         assert all(new != old and new in OUTPUTS for new, old in zip(swapped, OUTPUTS, strict=True))
-        foreign = ATTACKS["other-reference"].apply(corpus, _rng(seed))
+        foreign = ATTACKS["other-reference"].apply(system, _rng(seed))
         assert all(new not in own for new, own in zip(foreign, REFERENCES, strict=True))
 
 
 def test_periods_fall_everywhere_between_words_and_nowhere_else() -> None:
     text = " ".join("abcdefgh")
-    places = [_one("random-period", text, seed=seed).split().index(".") for seed in range(700)]
+    places = [_attacked("random-period", text, seed=seed).split().index(".") for seed in range(700)]
     assert set(places) == set(range(1, 8))
     counts = np.bincount(places, minlength=8)[1:]
     assert counts.min() > 60  # 100 expected in each of seven gaps
@@ -184,4 +185,4 @@ def test_what_the_data_does_not_allow_is_left_out_or_said() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'random-period'"):
         chosen(["random-periods"], EVALSET)
     with pytest.raises(BadInput, match="3 items"):
-        Corpus(EVALSET, OUTPUTS[:2])
+        audit(evalset=EVALSET, outputs={"A": OUTPUTS[:2]}, metrics="fkgl")

@@ -23,26 +23,26 @@ WORDS = f"command(run={sys.executable} {Path(__file__).with_name('length_command
 
 def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert main([*ARGUMENTS, *arguments, "--json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return result
 
 
 def test_json_holds_curves_verdicts_and_how_they_were_made(capsys: pytest.CaptureFixture[str]) -> None:
-    found = _json(capsys, "-m", "sari,fkgl", "--attacks", "paper,oracle", "--levels", "10,50,100")
-    assert (found["schema"], found["items"], found["trials"], found["seed"]) == (
+    result = _json(capsys, "-m", "sari,fkgl", "--attacks", "paper,oracle", "--levels", "10,50,100")
+    assert (result["schema"], result["items"], result["trials"], result["seed"]) == (
         "plainly.audit/1",
         72,
         2,
         12345,
     )
-    assert found["levels"] == [0.0, 0.1, 0.5, 1.0]
-    assert len(found["curves"]) == 3 * 7 * 2
-    fkgl = next(each for each in found["metrics"] if each["metric"] == "fkgl")
+    assert result["levels"] == [0.0, 0.1, 0.5, 1.0]
+    assert len(result["curves"]) == 3 * 7 * 2
+    fkgl = next(metric for metric in result["metrics"] if metric["metric"] == "fkgl")
     assert fkgl["signature"].startswith("fkgl(")
     assert fkgl["gameability"] > 0.5
     assert fkgl["cheapest"]["system"] == fkgl["ranking"][-1]
     assert "can be gamed" in fkgl["verdict"]
-    curve = next(each for each in found["curves"] if (each["system"], each["metric"]) == ("noisy", "sari"))
+    curve = next(curve for curve in result["curves"] if (curve["system"], curve["metric"]) == ("noisy", "sari"))
     assert len(curve["outputs"]["keep2"]["mean"]) == 4
     assert curve["outputs"]["sari"]["low"][1] <= curve["outputs"]["sari"]["mean"][1]
 
@@ -73,8 +73,10 @@ def test_everything_can_be_written(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_the_attacks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "--list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["attacks"]
-    assert [each["attack"] for each in listed] == list(ATTACKS)
-    assert sum(each["paper"] for each in listed) == 6
+    assert [attack["attack"] for attack in listed] == list(ATTACKS)
+    assert sum(attack["paper"] for attack in listed) == 6
+    assert main(["audit", "--list", "--csv"]) == 0
+    assert capsys.readouterr().out.startswith("attack,expected,what,paper\nrandom-period,worse,")
 
 
 def test_own_files_need_neither_sources_nor_references(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,9 +84,9 @@ def test_own_files_need_neither_sources_nor_references(tmp_path: Path, capsys: p
     (tmp_path / "B.txt").write_text("One two.\nFour five.\n", encoding="utf-8")
     files = [str(tmp_path / "A.txt"), str(tmp_path / "B.txt")]
     assert main(["audit", *files, "-m", "fkgl", "--trials", "2", "--processes", "1", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["items"] == 2
-    assert "oracle" not in {each["attack"] for each in found["attacks"]}
+    result = json.loads(capsys.readouterr().out)
+    assert result["items"] == 2
+    assert "oracle" not in {attack["attack"] for attack in result["attacks"]}
 
 
 @pytest.mark.parametrize(
@@ -95,6 +97,8 @@ def test_own_files_need_neither_sources_nor_references(tmp_path: Path, capsys: p
         (["--plots", "nowhere/at/all"], "no directory"),
         (["--trials", "0"], "at least 1"),
         (["--levels", "0,50"], "above 0"),
+        (["--seed", "-1"], "whole number"),
+        (["--address", "here:1"], "--engine ray"),
         (["-m", "command"], "needs a program"),
         (["-m", "command(run=./no-such-program)"], "Cannot run"),
     ],
@@ -105,8 +109,8 @@ def test_mistakes_are_said(arguments: list[str], said: str, capsys: pytest.Captu
 
 
 def test_a_program_of_ones_own_can_be_audited(capsys: pytest.CaptureFixture[str]) -> None:
-    found = _json(capsys, "-m", WORDS, "--attacks", "random-the,truncate", "--levels", "100")
-    effects = {each["attack"]: each for each in found["metrics"][0]["effects"]}
+    result = _json(capsys, "-m", WORDS, "--attacks", "random-the,truncate", "--levels", "100")
+    effects = {effect["attack"]: effect for effect in result["metrics"][0]["effects"]}
     assert effects["random-the"]["gain"] == pytest.approx(1)
     assert effects["truncate"]["gain"] < -3
 
@@ -159,12 +163,13 @@ def test_a_plain_object_with_measure_and_score_will_do() -> None:
             return totals[..., 0] / totals[..., 1]
 
     evalset, outputs = data.demo()
-    found = audit(evalset, {"A": outputs["editor"], "B": outputs["copy"]}, [Short()], attacks=["truncate"], trials=1)
-    verdict = found.verdicts["short"]
+    systems = {"A": outputs["editor"], "B": outputs["copy"]}
+    result = audit(evalset=evalset, outputs=systems, metrics=[Short()], attacks=["truncate"], trials=1)
+    verdict = result.verdicts["short"]
     assert verdict.effects[0].fooled
     assert verdict.cheapest is not None
     with pytest.raises(BadSpec, match="measure and score"):
-        audit(evalset, outputs, [object()], trials=1)
+        audit(evalset=evalset, outputs=outputs, metrics=[object()], trials=1)
 
 
 def test_a_plugin_is_found_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,6 +189,8 @@ def test_a_plugin_is_found_by_its_entry_point(tmp_path: Path, monkeypatch: pytes
     monkeypatch.syspath_prepend(str(tmp_path))
     evalset, outputs = data.demo()
     assert "loud" in registry.names()
-    found = audit(evalset, {"A": outputs["editor"]}, ["loud(per=2)"], attacks=["lowercase"], trials=1)
+    result = audit(
+        evalset=evalset, outputs={"A": outputs["editor"]}, metrics="loud(per=2)", attacks=["lowercase"], trials=1
+    )
     capitals = sum(map(str.isupper, "".join(outputs["editor"])))
-    assert found.verdicts["loud(per=2)"].effects[0].gain == pytest.approx(-capitals / 2 / len(evalset))
+    assert result.verdicts["loud(per=2)"].effects[0].gain == pytest.approx(-capitals / 2 / len(evalset))

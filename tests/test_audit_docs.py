@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from conftest import ROOT
-from plainly.cli.audit import TABLES
 from plainly.evalset import EvalSet
 from plainly.questions.audit.attack import ATTACKS
 from plainly.questions.audit.catalogue import chosen
+from plainly.questions.audit.tabulation import TABLES
 
 PAGE = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +12,14 @@ import pytest
 import sacrebleu
 
 from plainly import data, registry
+from plainly.engines import engine
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
+from plainly.progress import Tell
 from plainly.questions.audit import Attack, Item, audit
-from plainly.questions.audit.attack import ATTACKS, Corpus
+from plainly.questions.audit.attack import ATTACKS, SystemOutputs
 from plainly.questions.audit.catalogue import chosen
-from plainly.questions.audit.sweep import Sweep, stream, sweep
+from plainly.questions.audit.sweep import Sweep, sweep, trial_rng
 
 SPECS = ["sari", "bleu", "fkgl", "sari(variant=hf)"]
 LEVELS = (0.1, 0.35, 1.0)
@@ -31,6 +34,8 @@ def demo() -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
 def _sweep(demo: tuple[EvalSet, dict[str, tuple[str, ...]]], names: Sequence[str], **options: Any) -> Sweep:
     evalset, outputs = demo
     options = {"levels": LEVELS, "trials": 3, **options}
+    if "processes" in options:
+        options["engine"] = engine("local", processes=options.pop("processes"))
     return sweep(evalset, outputs, options.pop("metrics", SPECS), chosen(names, evalset), **options)
 
 
@@ -43,9 +48,9 @@ def test_levels_equal_rewriting_and_measuring(demo: tuple[EvalSet, dict[str, tup
         metric = registry.metric(spec)
         expected = []
         for trial in range(3):
-            rng = stream(12345, name, trial)
+            rng = trial_rng(12345, name, trial)
             order = rng.permutation(n)
-            attacked = ATTACKS[name].apply(Corpus(evalset, outputs["noisy"]), rng)
+            attacked = ATTACKS[name].apply(SystemOutputs(evalset, outputs["noisy"]), rng)
             scores = []
             for level in LEVELS:
                 hit = set(order[: round(level * n)].tolist())
@@ -72,18 +77,17 @@ def test_any_number_of_processes_gives_the_same_table(demo: tuple[EvalSet, dict[
 
 
 def test_a_trial_does_not_depend_on_other_attacks_and_seeds_matter(demo: Any) -> None:
-    one, more = _sweep(demo, ["shuffle"]), _sweep(demo, ["drop-words", "shuffle"])
-    other = _sweep(demo, ["shuffle"], seed=1)
-    headlines = [found.headline("editor", "shuffle", "sari") for found in (one, more)]
-    np.testing.assert_allclose(*headlines, rtol=1e-13)
-    assert (one.headline("editor", "shuffle", "sari")[1:] != other.headline("editor", "shuffle", "sari")[1:]).all()
+    sweeps = _sweep(demo, ["shuffle"]), _sweep(demo, ["drop-words", "shuffle"]), _sweep(demo, ["shuffle"], seed=1)
+    alone, together, other_seed = (swept.headline("editor", "shuffle", "sari") for swept in sweeps)
+    np.testing.assert_allclose(alone, together, rtol=1e-13)
+    assert (alone[1:] != other_seed[1:]).all()
 
 
 def test_trials_are_independent() -> None:
-    draws = [stream(12345, "shuffle", trial).random(2000) for trial in range(4)]
+    draws = [trial_rng(12345, "shuffle", trial).random(2000) for trial in range(4)]
     together = np.corrcoef(draws)
     assert np.abs(together - np.eye(4)).max() < 0.1
-    assert (stream(12345, "shuffle", 0).random(5) != stream(12345, "truncate", 0).random(5)).all()
+    assert (trial_rng(12345, "shuffle", 0).random(5) != trial_rng(12345, "truncate", 0).random(5)).all()
 
 
 @dataclass
@@ -105,10 +109,10 @@ def test_cost_is_per_trial_not_per_level(demo: tuple[EvalSet, dict[str, tuple[st
     for levels in ((1.0,), tuple(step / 10 for step in range(1, 11))):
         metric = Counted()
         sweep(evalset, {"editor": outputs["editor"]}, [metric], chosen(["shuffle"], evalset), levels=levels, trials=4)
-        assert len(metric.calls) == 4 + 2  # and twice the outputs as they are
+        assert len(metric.calls) == 4 + 1  # and once the outputs as they are
     metric = Counted()
     sweep(evalset, {"editor": outputs["editor"]}, [metric], chosen(["replace-longest"], evalset), trials=50)
-    assert len(metric.calls) == 1 + 2, "an attack that is not random is measured once"
+    assert len(metric.calls) == 1 + 1, "an attack that is not random is measured once"
 
 
 def test_all_replaced_equals_what_sacrebleu_says(demo: tuple[EvalSet, dict[str, tuple[str, ...]]]) -> None:
@@ -127,11 +131,20 @@ def test_all_replaced_equals_what_sacrebleu_says(demo: tuple[EvalSet, dict[str, 
 
 
 def test_progress_reaches_the_end(demo: tuple[EvalSet, dict[str, tuple[str, ...]]]) -> None:
-    told: list[tuple[int, int]] = []
-    _sweep(demo, ["shuffle", "truncate"], trials=12, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (48, 48)
-    assert [done for done, _ in told] == sorted({done for done, _ in told})
-    assert len(told) > 6
+    told: list[int] = []
+    totals: list[int | None] = []
+
+    def watched(what: str, *, total: int | None, unit: str = "items") -> AbstractContextManager[Tell]:
+        totals.append(total)
+        return nullcontext(told.append)
+
+    for processes in (1, 2):
+        told.clear()
+        _sweep(demo, ["shuffle", "truncate"], trials=12, processes=processes, progress=watched)
+        assert sum(told) == 48
+        assert min(told) > 0
+        assert len(told) > 6
+    assert totals == [48, 48]
 
 
 def test_untouched_items_are_byte_identical() -> None:
@@ -158,9 +171,9 @@ def shout(item: Item, rng: np.random.Generator) -> str:
 def test_an_attack_of_ones_own(demo: tuple[EvalSet, dict[str, tuple[str, ...]]]) -> None:
     evalset, outputs = demo
     own = Attack("shout", shout, "worse", "capital letters", random=False)
-    found = audit(evalset, outputs, ["bleu", "sari"], attacks=[own], trials=2)
-    assert found.verdicts["bleu"].effects[0].gain < -5
-    assert found.verdicts["sari"].effects[0].gain == 0
+    verdicts = audit(evalset=evalset, outputs=outputs, metrics=["bleu", "sari"], attacks=[own], trials=2).verdicts
+    assert verdicts["bleu"].effects[0].gain < -5
+    assert verdicts["sari"].effects[0].gain == 0
 
 
 @pytest.mark.parametrize(
@@ -169,6 +182,8 @@ def test_an_attack_of_ones_own(demo: tuple[EvalSet, dict[str, tuple[str, ...]]])
         ({"trials": 0}, "at least 1"),
         ({"levels": (0.0, 1.0)}, "above 0"),
         ({"levels": (10, 50)}, "up to 1"),
+        ({"seed": -1}, "A seed is a whole number"),
+        ({"processes": 0}, "at least 1"),
     ],
 )
 def test_wrong_options_are_said(demo: Any, options: dict[str, Any], said: str) -> None:
@@ -180,4 +195,4 @@ def test_what_cannot_be_sent_to_another_process_is_said(demo: tuple[EvalSet, dic
     evalset, outputs = demo
     own = Attack("own", lambda item, rng: item.output, "worse", "nothing")
     with pytest.raises(BadInput, match="cannot be sent to another process"):
-        sweep(evalset, outputs, ["sari"], [own], trials=2, processes=2)
+        audit(evalset=evalset, outputs=outputs, metrics=["sari"], attacks=[own], trials=2, processes=2)

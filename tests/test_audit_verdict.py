@@ -11,9 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+import plainly
 from plainly import data
+from plainly.errors import UnknownName
 from plainly.evalset import EvalSet
-from plainly.questions.audit import Attack, Audit, audit, grids
+from plainly.questions.audit import Attack, Audit, audit, tabulation
 from plainly.questions.audit.verdict import _crossing
 from plainly.render import tables
 
@@ -49,7 +51,14 @@ SYSTEMS = {
 def _audit(
     better: str = "higher", attacks: Sequence[str | Attack] = ("random-period", "oracle", "double-spaces")
 ) -> Audit:
-    return audit(EVALSET, SYSTEMS, [Stops(better)], attacks=attacks, trials=20, levels=(0.25, 0.5, 0.75, 1.0))
+    return audit(
+        evalset=EVALSET,
+        outputs=SYSTEMS,
+        metrics=[Stops(better)],
+        attacks=attacks,
+        trials=20,
+        levels=(0.25, 0.5, 0.75, 1.0),
+    )
 
 
 def test_gameability_is_in_units_of_the_spread() -> None:
@@ -100,14 +109,53 @@ def test_the_paragraph_follows_from_the_numbers() -> None:
 
 
 def test_one_system_has_no_spread_and_says_so() -> None:
-    found = audit(EVALSET, {"A": SYSTEMS["best"]}, [Stops()], attacks=["random-period"], trials=2)
-    verdict = found.verdicts["stops-higher"]
+    result = audit(
+        evalset=EVALSET, outputs={"A": SYSTEMS["best"]}, metrics=[Stops()], attacks="random-period", trials=2
+    )
+    verdict = result.verdicts["stops-higher"]
     assert math.isnan(verdict.spread)
     assert math.isnan(verdict.gameability)
     assert verdict.flips == ()
     assert verdict.effects[0].fooled
-    assert "With one system" in found.paragraphs["stops-higher"]
-    assert "+1.00*" in repr(found)
+    assert "With one system" in result.paragraphs["stops-higher"]
+    assert "+1.00*" in repr(result)
+
+
+def test_a_result_shows_itself() -> None:
+    result = _audit()
+    assert [table.caption for table in result.tables()] == [
+        "How far each attack moves each metric, in units of the spread between the systems",
+        "What changes the winner",
+    ]
+    assert [(note.kind, note.where) for note in result.notes()] == [("claim", "stops-higher"), ("about", "")]
+    records = result.records()
+    assert len(records) == 3 * 3 * 5 * 2
+    assert records[0] == {
+        "system": "best",
+        "attack": "random-period",
+        "metric": "stops-higher",
+        "output": "stops",
+        "level": 0.0,
+        "mean": 0.5,
+        "low": 0.5,
+        "high": 0.5,
+    }
+    assert result.json()["metrics"][0]["gameability"] == 2.0
+    assert "stops-higher can be gamed" in repr(result)
+    assert "<table>" in result._repr_html_()
+
+
+def test_lists_of_texts_will_do_from_python() -> None:
+    sources, references = ["A b c d."] * 2, [["A b."]] * 2
+    result = plainly.audit(
+        sources=sources, references=references, outputs=["A b c.", "A."], attacks="truncate", trials=1, tables="all"
+    )
+    assert list(result.verdicts) == ["sari", "bleu", "fkgl"]
+    assert result.sweep.systems == ("outputs",)
+    assert "What changes the winner" not in repr(result), "there is one system"
+    assert "outputs: the parts of each metric" in repr(result)
+    with pytest.raises(UnknownName, match="Did you mean 'levels'"):
+        plainly.audit(outputs=["A."], tables=["levls"])
 
 
 def test_crossings_are_read_between_levels() -> None:
@@ -120,8 +168,8 @@ def test_fkgl_is_gamed_by_periods_and_bleu_by_copying() -> None:
     """What two papers showed, on the data that comes with plainly."""
     evalset, outputs = data.demo()
     real = {system: outputs[system] for system in ("editor", "lexical", "noisy")}
-    found = audit(evalset, real, ["fkgl", "bleu"], attacks=["random-period", "copy-source"], trials=3)
-    fkgl, bleu = found.verdicts["fkgl"], found.verdicts["bleu"]
+    result = audit(evalset=evalset, outputs=real, metrics="fkgl,bleu", attacks="random-period,copy-source", trials=3)
+    fkgl, bleu = result.verdicts["fkgl"], result.verdicts["bleu"]
     assert fkgl.effects[0].wrong_spreads > 0.5
     assert fkgl.cheapest is not None
     assert bleu.effects[0].gain < 0
@@ -129,22 +177,22 @@ def test_fkgl_is_gamed_by_periods_and_bleu_by_copying() -> None:
 
 
 def test_tables_have_the_shapes_of_the_paper() -> None:
-    found = _audit()
-    levels = grids.levels(found.sweep, "worst")
+    result = _audit()
+    levels = tabulation.levels(result.sweep, "worst")
     assert levels.header == ("metric", "attack", "0%", "25%", "50%", "75%", "100%")
     assert levels.rows[0] == ("stops-higher", "random-period", "0.00", "0.25", "0.50", "0.75", "1.00")
-    overview = grids.overview(found.sweep, at=(0.5, 1.0))
+    overview = tabulation.overview(result.sweep)
     assert overview.header[:5] == ("metric", "attack", "best 0%", "best 50%", "best 100%")
     assert overview.rows[0][2:] == ("0.50", "1.00", "1.50", "0.25", "0.75", "1.25", "0.00", "0.50", "1.00")
-    parts = grids.parts(found.sweep, "worst")
+    parts = tabulation.parts(result.sweep, "worst")
     assert parts.header == ("metric", "part", "unharmed", "random-period", "oracle", "double-spaces")
     assert parts.rows[1] == ("stops-higher", "twice", "0.00", "2.00", "2.00", "0.00")
-    game = grids.gameability(found.sweep, list(found.verdicts.values()))
+    game = tabulation.gameability(result.sweep, list(result.verdicts.values()))
     assert game.rows[0] == ("random-period", "worse", "100%", "+2.00*")
     assert game.rows[-1] == ("gameability", "", "", "2.00")
-    flips = grids.flips(list(found.verdicts.values()))
+    flips = tabulation.flips(list(result.verdicts.values()))
     assert flips.rows[0] == ("stops-higher", "random-period", "middle (2)", "wins, past", "best", "25%")
-    assert "[0.25, 0.25]" in tables.plain(grids.levels(found.sweep, "worst", intervals=True))
+    assert "[0.25, 0.25]" in tables.plain(tabulation.levels(result.sweep, "worst", intervals=True))
 
 
 def test_what_the_page_says_about_public_data(mirror: Path) -> None:
@@ -153,16 +201,17 @@ def test_what_the_page_says_about_public_data(mirror: Path) -> None:
     systems = {name: data.outputs(evalset.name, name) for name in ("ACCESS", "Dress", "Dress-Ls", "Hybrid", "PBMT-R")}
     worst = "random-period+replace-longest"
     named = ["copy-source", worst, "repeat-clause", "negate", "hallucinate", "oracle"]
-    found = audit(evalset, systems, ["sari", "bleu", "sari(variant=hf)", "fkgl"], attacks=named, trials=2).verdicts
-    game = {spec: verdict.gameability for spec, verdict in found.items()}
+    specs = ["sari", "bleu", "sari(variant=hf)", "fkgl"]
+    verdicts = audit(evalset=evalset, outputs=systems, metrics=specs, attacks=named, trials=2).verdicts
+    game = {spec: verdict.gameability for spec, verdict in verdicts.items()}
     assert game == pytest.approx({"sari": 0.02, "bleu": 0.82, "sari(variant=hf)": 1.37, "fkgl": 1.67}, abs=0.03)
-    ways = {spec: verdict.cheapest for spec, verdict in found.items()}
+    ways = {spec: verdict.cheapest for spec, verdict in verdicts.items()}
     assert ways["sari"] is None
     said = {"bleu": ("copy-source", 0.56), "sari(variant=hf)": ("copy-source", 0.47), "fkgl": (worst, 0.42)}
     for spec, (attack, share) in said.items():
         cheapest = ways[spec]
         assert cheapest is not None
         assert (cheapest.attack, cheapest.share) == (attack, pytest.approx(share, abs=0.015))
-    unnoticed = {effect.attack for effect in found["sari"].effects if not effect.noticed}
+    unnoticed = {effect.attack for effect in verdicts["sari"].effects if not effect.noticed}
     assert unnoticed >= {"repeat-clause", "negate", "hallucinate"}
-    assert found["fkgl"].effects[-1].gain < 0
+    assert verdicts["fkgl"].effects[-1].gain < 0

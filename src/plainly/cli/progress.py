@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -90,43 +90,3 @@ class _Work:
             of = f" of {self._total:,}"
             left = f", about {(self._total - self._done) / rate / 60:.0f} minutes left" if rate > 0 else ""
         print(f"plainly: {self._what}: {self._done:,}{of} {self._unit}, {rate:,.0f} a second{left}", file=sys.stderr)
-
-
-@contextmanager
-def working(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Something to tell of work done, as (done, total): a bar with the time left on a terminal, elsewhere tenths."""
-    shown = _OldWork(what)
-    try:
-        yield shown.tell
-    finally:
-        shown.close()
-
-
-class _OldWork:
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._bars: Any = None
-        self._task: Any = None
-        self._tenths = 0
-
-    def tell(self, done: int, total: int) -> None:
-        if not sys.stderr.isatty():
-            if 10 * done // total > self._tenths:
-                self._tenths = 10 * done // total
-                print(f"{done} of {total} {self._what}", file=sys.stderr)
-            return
-        if self._bars is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bars
-
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self._bars = Bars(*columns, console=Console(stderr=True), transient=True)
-            self._bars.start()
-            self._task = self._bars.add_task(self._what, total=total)
-        if self._task is not None:
-            self._bars.update(self._task, completed=done)
-
-    def close(self) -> None:
-        if self._bars is not None:
-            self._bars.stop()

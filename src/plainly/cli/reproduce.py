@@ -37,21 +37,19 @@ def run(args: argparse.Namespace) -> int:
     if args.list or args.name is None:
         _list(args)
         return 0
-    from plainly.cli.progress import bar, working
+    from plainly.cli.progress import bar
 
     module = recipe(args.name)
-    with working("trials") as tell:
-        options = Options(
-            tables=frozenset(args.table) if args.table else None,
-            outputs=args.outputs,
-            seed=args.seed,
-            trials=args.trials,
-            processes=args.processes,
-            figures=args.figures,
-            progress=bar,
-            working=tell,
-        )
-        cells = module.run(options)
+    options = Options(
+        tables=frozenset(args.table) if args.table else None,
+        outputs=args.outputs,
+        seed=args.seed,
+        trials=args.trials,
+        processes=args.processes,
+        figures=args.figures,
+        progress=bar,
+    )
+    cells = module.run(options)
     if not cells:
         raise BadInput(f"{args.name} has no table {', '.join(args.table or ())}. Leave out --table to see all of them.")
     conclusions = list(getattr(module, "conclusions", lambda _: [])(cells))

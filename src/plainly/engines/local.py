@@ -56,7 +56,13 @@ class _Pool:
     def __init__(self, work: Any, size: int) -> None:
         # Fresh processes: forking one that has threads (a progress bar, a BLAS) may lock up.
         self._context = multiprocessing.get_context("spawn")
-        self._work = pickle.dumps(work)
+        try:
+            self._work = pickle.dumps(work)
+        except Exception as error:  # whatever the objects of others raise
+            raise BadInput(
+                f"What is to be done cannot be sent to another process ({error}). Define metrics and attacks of your "
+                f"own in a module, or use one process ({way('processes=1', '--processes 1')})."
+            ) from error
         self._workers = [self._start() for _ in range(size)]
 
     def run(self, tasks: Sequence[Any], tell: Tell) -> Iterator[tuple[int, Any]]:

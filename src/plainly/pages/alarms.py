@@ -108,15 +108,15 @@ def gains(material: Material, *, seed: int, trials: int = 1) -> tuple[tuple[Gain
     systems = _spread(material.ranking(directed[0]))
     chosen = np.unique(np.linspace(0, len(material.evalset) - 1, min(MOST_TRIED, len(material.evalset))).astype(int))
     result = audit(
-        material.evalset[chosen],
-        {system: [material.outputs[system][item] for item in chosen] for system in systems},
-        directed,
+        evalset=material.evalset[chosen],
+        outputs={system: [material.outputs[system][item] for item in chosen] for system in systems},
+        metrics=directed,
         attacks=TRICKS,
         levels=(1.0,),
         trials=trials,
         seed=seed,
     )
-    what = {attack.name: attack.what for attack in result.sweep.plan.attacks}
+    what = {attack.name: attack.what for attack in result.sweep.design.attacks}
     found = [
         Gain(spec, effect.attack, what[effect.attack], _spreads(material, spec, effect.gain), effect.fooled)
         for spec, verdict in result.verdicts.items()

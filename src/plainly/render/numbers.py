@@ -16,6 +16,11 @@ def number(value: float | None, decimals: int = 2, *, sign: bool = False, undefi
     return f"{value:{'+' if sign else ''}.{decimals}f}"
 
 
+def signed(value: float, decimals: int = 2) -> str:
+    """A change: ``+0.12``; what rounds to nothing is ``+0.00``, never ``-0.00``."""
+    return number(round(value, decimals) + 0.0, decimals, sign=True)  # adding 0 turns −0 into 0
+
+
 def interval(
     value: float | None, low: float | None, high: float | None, decimals: int = 2, *, sign: bool = False
 ) -> str:
@@ -47,6 +52,11 @@ def percent(share: float, decimals: int = 0) -> str:
 def size(count: int) -> str:
     """Bytes as people read them: ``398 KB``, ``1.2 MB``."""
     return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} KB"
+
+
+def share(part: float) -> str:
+    """A share as a whole percentage, where more than nothing is not shown as nothing: ``<1%``."""
+    return "<1%" if 0 < part < 0.005 else percent(part)
 
 
 def counted(count: int, noun: str) -> str:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Literal
+from functools import cached_property, partial
+from typing import Literal, TypeVar
 
 import numpy as np
 
-from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.protocol import Needs
 
@@ -22,15 +21,11 @@ Expected = Literal["better", "worse", "unchanged"]
 
 
 @dataclass(frozen=True)
-class Corpus:
+class SystemOutputs:
     """An evaluation set and one system's outputs for it: what an attack may look at."""
 
     evalset: EvalSet
     outputs: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        if len(self.outputs) != len(self.evalset):
-            raise BadInput(f"There are {len(self.outputs)} outputs for {len(self.evalset)} items; give one for each.")
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
@@ -39,7 +34,7 @@ class Corpus:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names that occur in the outputs, each once: what ``swap-names`` puts in place of others."""
-        from plainly.questions.audit.words import names
+        from plainly.questions.audit.wordlists import names
 
         return tuple(dict.fromkeys(text[a:b] for text in self.outputs for a, b in names(text)))
 
@@ -48,29 +43,30 @@ class Corpus:
 class Item:
     """One output with everything around it."""
 
-    corpus: Corpus = field(repr=False)
+    system: SystemOutputs = field(repr=False)
     position: int
 
     @cached_property
     def output(self) -> str:
-        return self.corpus.outputs[self.position]
+        return self.system.outputs[self.position]
 
     @property
     def source(self) -> str:
-        return self.corpus.evalset.sources[self.position]
+        return self.system.evalset.sources[self.position]
 
     @property
     def references(self) -> tuple[str, ...]:
-        references = self.corpus.evalset.references
+        references = self.system.evalset.references
         return references[self.position] if references else ()
 
     def other(self, rng: np.random.Generator) -> int:
         """The position of another item, each as likely as the next; this one's where there is no other."""
-        n = len(self.corpus.outputs)
+        n = len(self.system.outputs)
         return int(self.position + 1 + rng.integers(n - 1)) % n if n > 1 else self.position
 
 
 Rewrite = Callable[[Item, np.random.Generator], str]
+Function = TypeVar("Function", bound=Callable[..., str])
 
 
 @dataclass(frozen=True)
@@ -85,10 +81,9 @@ class Attack:
     needs: Needs = frozenset()
     paper: bool = False  # one of the six of Tanprasert & Kauchak (2021)
 
-    def apply(self, corpus: Corpus, rng: np.random.Generator) -> list[str]:
+    def apply(self, system: SystemOutputs, rng: np.random.Generator) -> list[str]:
         """Every output, rewritten."""
-        rewrite = self.rewrite
-        return [rewrite(item, rng) for item in corpus.items]
+        return [self.rewrite(item, rng) for item in system.items]
 
 
 ATTACKS: dict[str, Attack] = {}
@@ -102,11 +97,13 @@ def attack(
     random: bool = True,
     needs: Iterable[Literal["source", "references"]] = (),
     paper: bool = False,
-) -> Callable[[Rewrite], Rewrite]:
-    """Register the function below as an attack."""
+    word: str = "",
+) -> Callable[[Function], Function]:
+    """Register the function below as an attack; with a ``word``, which it then takes beside item and generator."""
 
-    def register(rewrite: Rewrite) -> Rewrite:
+    def register(function: Function) -> Function:
+        rewrite = partial(function, word=word) if word else function
         ATTACKS[name] = Attack(name, rewrite, expected, what, random, frozenset(needs), paper)
-        return rewrite
+        return function
 
     return register

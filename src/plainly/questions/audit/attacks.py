@@ -14,7 +14,7 @@ import numpy as np
 
 from plainly.questions.audit.attack import Item, attack
 from plainly.questions.audit.periods import insert
-from plainly.questions.audit.words import like, lists, names, units
+from plainly.questions.audit.wordlists import like, lists, names, units
 from plainly.text import sentences
 from plainly.text.words import spans
 
@@ -70,7 +70,7 @@ def repeat_clause(item: Item, rng: Rng) -> str:
 
 @attack("swap-names", expected="worse", what="names replaced by names from other outputs")
 def swap_names(item: Item, rng: Rng) -> str:
-    text, pool = item.output, item.corpus.names
+    text, pool = item.output, item.system.names
     for start, end in reversed(names(text)):
         others = len(pool) - 1
         if others < 1:
@@ -122,8 +122,8 @@ def _is_plain_opening(text: str) -> bool:
 
 @attack("drop-split", expected="worse", random=False, what="the second half of an output of several sentences left out")
 def drop_split(item: Item, rng: Rng) -> str:
-    found = sentences.split(item.output)
-    return " ".join(found[: math.ceil(len(found) / 2)]) if len(found) > 1 else item.output
+    parts = sentences.split(item.output)
+    return " ".join(parts[: math.ceil(len(parts) / 2)]) if len(parts) > 1 else item.output
 
 
 @attack("lowercase", expected="unchanged", random=False, what="no capital letters")
@@ -159,12 +159,12 @@ def insert_rare_word(item: Item, rng: Rng) -> str:
 
 @attack("other-output", expected="worse", what="the output for another item")
 def other_output(item: Item, rng: Rng) -> str:
-    return item.corpus.outputs[item.other(rng)]
+    return item.system.outputs[item.other(rng)]
 
 
 @attack("other-reference", expected="worse", needs=["references"], what="a reference of another item")
 def other_reference(item: Item, rng: Rng) -> str:
-    references = item.corpus.evalset.references[item.other(rng)]
+    references = item.system.evalset.references[item.other(rng)]
     return references[int(rng.integers(len(references)))]
 
 

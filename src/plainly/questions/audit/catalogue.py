@@ -3,38 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from plainly import registry
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
-from plainly.questions.audit import attacks, periods
+from plainly.questions.audit import attacks as _attacks  # noqa: F401  (registers them, and those of the paper)
 from plainly.questions.audit.attack import ATTACKS, Attack
+from plainly.result import Note, Record, Result, Table
 
-__all__ = ["ATTACKS", "attacks", "chosen", "periods"]
+
+@dataclass(frozen=True, repr=False)
+class AttackList(Result):
+    """The attacks that come with plainly, and what a sound metric makes of each."""
+
+    def records(self) -> list[Record]:
+        return [
+            {"attack": attack.name, "expected": attack.expected, "what": attack.what, "paper": attack.paper}
+            for attack in ATTACKS.values()
+        ]
+
+    def json(self) -> Record:
+        return {"schema": "plainly.audit/1", "attacks": self.records()}
+
+    def tables(self) -> list[Table]:
+        rows = tuple((attack.name, attack.expected, attack.what) for attack in ATTACKS.values())
+        header = ("attack", "should be", "what stands in for an output")
+        return [Table(header, rows, text_columns=frozenset({0, 1, 2}))]
+
+    def notes(self) -> list[Note]:
+        return []
 
 
-def chosen(names: Sequence[str | Attack], evalset: EvalSet) -> list[Attack]:
+def chosen(names: str | Sequence[str | Attack], evalset: EvalSet) -> list[Attack]:
     """The attacks that the names mean. ``all`` and ``paper`` leave out what the data does not allow."""
-    found: dict[str, Attack] = {}
-    for name in names:
+    attacks: dict[str, Attack] = {}
+    for name in registry.split_specs(names) if isinstance(names, str) else names:
         if isinstance(name, Attack):
-            found[name.name] = name
+            attacks[name.name] = name
         elif name in ("all", "paper"):
-            group = (each for each in ATTACKS.values() if name == "all" or each.paper)
-            found |= {each.name: each for each in group if not _lacks(each, evalset)}
+            group = (attack for attack in ATTACKS.values() if name == "all" or attack.paper)
+            attacks |= {attack.name: attack for attack in group if not _lacks(attack, evalset)}
         elif name in ATTACKS:
             if lacking := _lacks(ATTACKS[name], evalset):
                 raise BadInput(f"The attack {name} needs {lacking}, and none were given.")
-            found[name] = ATTACKS[name]
+            attacks[name] = ATTACKS[name]
         else:
             raise UnknownName("attack", name, ("all", "paper", *ATTACKS), see="plainly audit --list")
-    if not found:
+    if not attacks:
         raise BadInput("No attack was chosen. See: plainly audit --list")
-    return list(found.values())
+    return list(attacks.values())
 
 
-def _lacks(one: Attack, evalset: EvalSet) -> str:
-    if "source" in one.needs and not evalset.has_sources:
+def _lacks(attack: Attack, evalset: EvalSet) -> str:
+    if "source" in attack.needs and not evalset.has_sources:
         return "sources"
-    if "references" in one.needs and not evalset.reference_counts.all():
+    if "references" in attack.needs and not evalset.reference_counts.all():
         return "a reference for each item"
     return ""

@@ -8,11 +8,14 @@ first of the longest.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from plainly.questions.audit.attack import Item, attack
 
 Rng = np.random.Generator
+_of_the_paper = partial(attack, expected="worse", paper=True)
 
 
 def insert(output: str, word: str, rng: Rng) -> str:
@@ -24,52 +27,38 @@ def insert(output: str, word: str, rng: Rng) -> str:
     return " ".join(words)
 
 
-def replace_random(output: str, word: str, rng: Rng) -> str:
-    words = output.split()
+# Decorators are applied from the last to the first: the attacks are listed in the order of the paper.
+@_of_the_paper("random-the", what='the word "the" between two words', word="the")
+@_of_the_paper("random-period", what="a full stop between two words", word=".")
+def insert_anywhere(item: Item, rng: Rng, word: str) -> str:
+    return insert(item.output, word, rng)
+
+
+@_of_the_paper("replace-longest", random=False, what='"the" in place of the longest word')
+def replace_longest(item: Item, rng: Rng) -> str:
+    return _without_longest(item.output)
+
+
+@_of_the_paper("replace-rand-the", what='"the" in place of a word', word="the")
+@_of_the_paper("replace-rand-period", what="a full stop in place of a word", word=".")
+def replace_any(item: Item, rng: Rng, word: str) -> str:
+    words = item.output.split()
     if not words:
-        return output
+        return item.output
     words[int(rng.integers(len(words)))] = word
     return " ".join(words)
 
 
-def replace_first_longest(output: str, word: str) -> str:
+@_of_the_paper(
+    "random-period+replace-longest", what='a full stop between two words, and "the" in place of the longest word'
+)
+def insert_and_replace(item: Item, rng: Rng) -> str:
+    return _without_longest(insert(item.output, ".", rng))
+
+
+def _without_longest(output: str) -> str:
     words = output.split()
     if not words:
         return output
-    words[words.index(max(words, key=len))] = word
+    words[words.index(max(words, key=len))] = "the"
     return " ".join(words)
-
-
-@attack("random-period", expected="worse", paper=True, what="a full stop between two words")
-def random_period(item: Item, rng: Rng) -> str:
-    return insert(item.output, ".", rng)
-
-
-@attack("random-the", expected="worse", paper=True, what='the word "the" between two words')
-def random_the(item: Item, rng: Rng) -> str:
-    return insert(item.output, "the", rng)
-
-
-@attack("replace-longest", expected="worse", paper=True, random=False, what='"the" in place of the longest word')
-def replace_longest(item: Item, rng: Rng) -> str:
-    return replace_first_longest(item.output, "the")
-
-
-@attack("replace-rand-period", expected="worse", paper=True, what="a full stop in place of a word")
-def replace_rand_period(item: Item, rng: Rng) -> str:
-    return replace_random(item.output, ".", rng)
-
-
-@attack("replace-rand-the", expected="worse", paper=True, what='"the" in place of a word')
-def replace_rand_the(item: Item, rng: Rng) -> str:
-    return replace_random(item.output, "the", rng)
-
-
-@attack(
-    "random-period+replace-longest",
-    expected="worse",
-    paper=True,
-    what='a full stop between two words, and "the" in place of the longest word',
-)
-def random_period_replace_longest(item: Item, rng: Rng) -> str:
-    return replace_first_longest(insert(item.output, ".", rng), "the")

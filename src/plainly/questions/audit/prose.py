@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from plainly.questions.audit.grids import percent, signed
 from plainly.questions.audit.verdict import Effect, Verdict
+from plainly.render.numbers import listed, number, percent, share, signed
 
-_LISTED = 6
+_MOST_ATTACKS = 7
 # What an attack that applies to fewer outputs than this does to a score says little about the metric.
 _FEW = 0.1
 # Less than this many spreads does not take a system past many others.
@@ -32,7 +32,7 @@ def paragraph(verdict: Verdict) -> str:
 
 
 def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
-    fooled = sorted((e for e in harms if e.fooled), key=lambda effect: -effect.wrong)
+    fooled = sorted((effect for effect in harms if effect.fooled), key=lambda effect: -effect.wrong)
     if not harms:
         return f"{verdict.metric}: no attack that harms an output was tried."
     if not fooled:
@@ -42,24 +42,23 @@ def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
     improve = (
         f"{len(fooled)} of the {len(harms)} attacks that harm an output improve{'s' * (len(fooled) == 1)} its score"
     )
-    most = f"{top.wrong:.2f} points with {top.level:.0%} of the outputs attacked"
-    if math.isnan(top.wrong_spreads):
-        return f"{verdict.metric} can be gamed: {improve}. {top.attack} gains most: {most}."
-    distance = f"{top.wrong_spreads:.2f} times the distance between the best and the worst system"
+    most = f"{number(top.wrong)} points with {percent(top.level)} of the outputs attacked"
+    if not math.isnan(top.wrong_spreads):
+        most += f", {number(top.wrong_spreads)} times the distance between the best and the worst system"
     if top.wrong_spreads < _LITTLE:
-        return f"{verdict.metric} is hard to game: {improve}, but little. {top.attack} gains most: {most}, {distance}."
-    return f"{verdict.metric} can be gamed: {improve}. {top.attack} gains most: {most}, {distance}."
+        return f"{verdict.metric} is hard to game: {improve}, but little. {top.attack} gains most: {most}."
+    return f"{verdict.metric} can be gamed: {improve}. {top.attack} gains most: {most}."
 
 
 def _cheapest(verdict: Verdict) -> str:
     if len(verdict.ranking) < 2:
         return "With one system there is no spread to compare with and no ranking to turn; give two or more."
     best, worst = verdict.ranking[0], verdict.ranking[-1]
-    found = verdict.cheapest
-    if found is None:
+    cheapest = verdict.cheapest
+    if cheapest is None:
         return f"No attack lifts the worst system ({worst}) above the best ({best})."
     return (
-        f"The cheapest way from last place to first: {found.attack} on {percent(found.share)} of the outputs of "
+        f"The cheapest way from last place to first: {cheapest.attack} on {share(cheapest.share)} of the outputs of "
         f"{worst} lifts it above {best}."
     )
 
@@ -71,7 +70,7 @@ def _ordinary_flips(verdict: Verdict) -> str:
     if least is None or least == verdict.cheapest:
         return ""
     return (
-        f"The ranking turns sooner: {least.attack} on {percent(least.share)} of its outputs takes {least.system} from "
+        f"The ranking turns sooner: {least.attack} on {share(least.share)} of its outputs takes {least.system} from "
         f"place {least.rank} past {least.rival}."
     )
 
@@ -82,18 +81,14 @@ def _unnoticed(harms: Sequence[Effect]) -> str:
         return ""
     spread = any(not math.isnan(effect.spreads) for effect in harms)
     by = "less than 5 % of the spread" if spread else "no change at all"
-    return f"It hardly notices {_listing(blind)} ({by})."
+    return f"It hardly notices {listed(blind, most=_MOST_ATTACKS)} ({by})."
 
 
 def _unchanged(verdict: Verdict) -> str:
-    moved = [e for e in verdict.effects if e.expected == "unchanged" and e.fooled]
+    moved = [effect for effect in verdict.effects if effect.expected == "unchanged" and effect.fooled]
     if not moved:
         return ""
-    said = [
-        f"{effect.attack} ({signed(effect.gain)}{_in_spreads(effect)})"
-        for effect in sorted(moved, key=lambda e: -e.wrong)
-    ]
-    return f"It is moved by what should leave it unmoved: {_listing(said)}."
+    return f"It is moved by what should leave it unmoved: {_gains(sorted(moved, key=lambda effect: -effect.wrong))}."
 
 
 def _improvements(verdict: Verdict) -> str:
@@ -101,15 +96,12 @@ def _improvements(verdict: Verdict) -> str:
     missed = [effect for effect in meant if not (effect.gain > 0 and effect.noticed)]
     if not missed:
         return ""
-    said = [f"{effect.attack} ({signed(effect.gain)}{_in_spreads(effect)})" for effect in missed]
-    return f"It does not reward an improvement: {_listing(said)}."
+    return f"It does not reward an improvement: {_gains(missed)}."
 
 
-def _in_spreads(effect: Effect) -> str:
-    return "" if math.isnan(effect.spreads) else f", {signed(effect.spreads)} spreads"
-
-
-def _listing(parts: Sequence[str]) -> str:
-    if len(parts) > _LISTED:
-        return f"{', '.join(parts[:_LISTED])} and {len(parts) - _LISTED} more"
-    return " and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)
+def _gains(effects: Sequence[Effect]) -> str:
+    said = []
+    for effect in effects:
+        spreads = "" if math.isnan(effect.spreads) else f", {signed(effect.spreads)} spreads"
+        said.append(f"{effect.attack} ({signed(effect.gain)}{spreads})")
+    return listed(said, most=_MOST_ATTACKS)

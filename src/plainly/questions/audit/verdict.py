@@ -91,30 +91,26 @@ class Verdict:
 
 def judge(sweep: Sweep, spec: str) -> Verdict:
     """The verdict on one metric of a sweep."""
-    better = sweep.plan.metrics[spec].better
+    better = sweep.design.metrics[spec].better
     sign = -1.0 if better == "lower" else 1.0
     scores = {system: sweep.unharmed(system, spec) for system in sweep.systems}
     ranked = sorted((s for s in scores if not math.isnan(scores[s])), key=lambda s: -sign * scores[s])
     spread = abs(scores[ranked[0]] - scores[ranked[-1]]) if len(ranked) > 1 else math.nan
     if spread == 0:
         spread = math.nan
-    effects = tuple(_effect(sweep, spec, attack, sign, spread) for attack in sweep.plan.attacks)
+    effects = tuple(_effect(sweep, spec, attack, sign, spread) for attack in sweep.design.attacks)
     flips: tuple[Flip, ...] = ()
     if better != "neither" and len(ranked) > 1:
-        harms = [attack for attack in sweep.plan.attacks if attack.expected != "better"]
+        harms = [attack for attack in sweep.design.attacks if attack.expected != "better"]
         flips = tuple(flip for attack in harms for flip in _flips(sweep, spec, attack, sign, ranked, scores))
     return Verdict(spec, better, tuple(ranked), scores, spread, effects, flips)
-
-
-def judge_all(sweep: Sweep) -> tuple[Verdict, ...]:
-    return tuple(judge(sweep, spec) for spec in sweep.plan.metrics)
 
 
 def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float) -> Effect:
     curves = np.array([sweep.headline(system, attack.name, spec) for system in sweep.systems])
     gains = sign * np.nanmean(curves - curves[:, :1], axis=0) if not np.isnan(curves).all() else curves[0]
     wrong = {"worse": gains, "better": -gains, "unchanged": np.abs(gains)}[attack.expected]
-    if sweep.plan.metrics[spec].better == "neither":
+    if sweep.design.metrics[spec].better == "neither":
         wrong = np.zeros_like(gains)  # it claims no direction, so none is wrong
     defined = np.where(np.isnan(wrong[1:]), -np.inf, wrong[1:])
     worst = int(defined.argmax()) + 1
@@ -124,7 +120,7 @@ def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float)
         metric=spec,
         attack=attack.name,
         expected=attack.expected,
-        level=(0.0, *sweep.plan.levels)[at],
+        level=(0.0, *sweep.design.levels)[at],
         gain=float(gains[at]),
         spreads=float(gains[at] / spread),
         wrong=over,
@@ -141,7 +137,7 @@ def _flips(
     for rank, system in enumerate(ranked, start=1):
         rival = second if system == best else best
         lead = sign * (sweep.headline(system, attack.name, spec) - scores[rival])
-        share = _crossing((0.0, *sweep.plan.levels), -lead if system == best else lead)
+        share = _crossing((0.0, *sweep.design.levels), -lead if system == best else lead)
         flips.append(Flip(spec, attack.name, system, rank, system != best, rival, share))
     return flips
 

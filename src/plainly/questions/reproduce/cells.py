@@ -28,7 +28,6 @@ class Options:
     processes: int = 1
     figures: Path | None = None
     progress: Progress = unseen
-    working: Callable[[int, int], None] | None = None
 
     def wants(self, table: str) -> bool:
         return self.tables is None or table in self.tables

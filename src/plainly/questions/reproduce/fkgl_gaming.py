@@ -24,13 +24,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from plainly.engines import engine
 from plainly.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.evalset import EvalSet
 from plainly.inputs.lines import read_lines
 from plainly.metrics.form import Length, Splits
 from plainly.metrics.means import ratio
 from plainly.protocol import Better, Floats, Metric, Needs
-from plainly.questions.audit import catalogue
+from plainly.questions.audit.catalogue import chosen
 from plainly.questions.audit.sweep import Curve, Sweep, sweep
 from plainly.questions.reproduce import stops
 from plainly.questions.reproduce.cells import Cell, Options, published
@@ -195,11 +196,11 @@ def _sweep(outputs: Outputs, options: Options) -> Sweep:
         outputs.evalset,
         {system: outputs.files[system] for system in systems},
         [BLEU, SARI, SARI_SOUND, PaperFkgl(), FKGL_SOUND],
-        [attack for attack in catalogue.ATTACKS.values() if attack.paper],
+        chosen("paper", outputs.evalset),
         trials=options.trials,
         seed=options.seed,
-        processes=options.processes,
-        progress=options.working,
+        engine=engine("local", processes=options.processes),
+        progress=options.progress,
     )
 
 
@@ -262,7 +263,7 @@ def _cell(
 
 
 def _parts_table(table: str, system: str, rows: dict[str, list[float]], swept: Sweep) -> Iterator[Cell]:
-    attacks = [attack.name for attack in swept.plan.attacks]
+    attacks = [attack.name for attack in swept.design.attacks]
     for row, values in rows.items():
         metric, part = row.split(" ", 1)
         way = WAYS[metric]
@@ -291,12 +292,12 @@ def _part(curve: Curve, swept: Sweep, spec: str, part: str, level: int) -> float
     """A part by the paper's name for it: "2-gram" of BLEU, "2-gram Add F1" of SARI."""
     n, _, operation = part.partition(" ")
     name = f"{operation.split()[0].lower()}{n[0]}" if operation else f"precision{n[0]}"
-    return float(curve.mean[level, swept.plan.metrics[spec].outputs.index(name)])
+    return float(curve.mean[level, swept.design.metrics[spec].outputs.index(name)])
 
 
 def _trials(swept: Sweep, level: int) -> str:
-    trials = f"; mean of {swept.plan.trials} trials, seed {swept.plan.seed}" if level else ""
-    return f"{trials}{_other_items(len(swept.plan.evalset))}"
+    trials = f"; mean of {swept.design.trials} trials, seed {swept.design.seed}" if level else ""
+    return f"{trials}{_other_items(len(swept.design.evalset))}"
 
 
 def _other_items(items: int) -> str:
@@ -358,7 +359,7 @@ def count_sentences(lines: Sequence[str]) -> tuple[int, str]:
 
 def draw(swept: Sweep, printed: dict[str, Any], directory: Path) -> list[Path]:
     """Figures 1 to 3: FKGL, BLEU and SARI of Dress-Ls, with the published values (Table 4) as crosses."""
-    from plainly.questions.audit import plots
+    from plainly.questions.audit import figures
 
     if not directory.is_dir():
         raise BadInput(f"There is no directory {directory} for the figures. Make it first.")
@@ -370,8 +371,8 @@ def draw(swept: Sweep, printed: dict[str, Any], directory: Path) -> list[Path]:
             for attack, values in printed["table4"][metric].items()
         }
         title = f"Figure {number}: {metric} of Dress-Ls"
-        chart = plots.figure(swept, "Dress-Ls", way.spec, title=title, axis=metric, marks=crosses)
-        paths += plots.save(chart, directory / f"figure{number}-{metric.lower()}")
+        chart = figures.figure(swept, "Dress-Ls", way.spec, title=title, axis=metric, marks=crosses)
+        paths += figures.save(chart, directory / f"figure{number}-{metric.lower()}")
     return paths
 
 

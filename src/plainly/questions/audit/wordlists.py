@@ -1,4 +1,4 @@
-"""The words that attacks work with: where they stand in a text, and the small lists that this project wrote."""
+"""The words that attacks work with: the small lists that this project wrote, and where words stand in a text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Lists:
 
 @functools.cache
 def lists() -> Lists:
-    listed = tomllib.loads(files("plainly.questions.audit").joinpath("words.toml").read_text(encoding="utf-8"))
+    listed = tomllib.loads(files("plainly.questions.audit").joinpath("wordlists.toml").read_text(encoding="utf-8"))
     pairs = [line.split() for line in listed["synonyms"]["pairs"].splitlines() if line]
     return Lists(
         rare=tuple(listed["rare"]["words"].split()),
@@ -51,13 +51,12 @@ def units(text: str) -> tuple[list[str], str]:
 
 def names(text: str) -> list[tuple[int, int]]:
     """Where capitalised words stand that do not begin a sentence: names, as far as one can tell without a tagger."""
-    found = []
     begins = _sentence_starts(text)
-    for start, end in spans(text):
-        word = text[start:end]
-        if word[0].isupper() and start not in begins and word != "I" and not word.startswith(("I'", "I’")):
-            found.append((start, end))
-    return found
+    return [(start, end) for start, end in spans(text) if start not in begins and _is_name(text[start:end])]
+
+
+def _is_name(word: str) -> bool:
+    return word[0].isupper() and word != "I" and not word.startswith(("I'", "I’"))
 
 
 def _sentence_starts(text: str) -> set[int]:
