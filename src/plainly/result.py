@@ -44,10 +44,10 @@ class Note:
     ids: tuple[str, ...] = ()
 
     def json(self) -> Record:
-        """A warning as it stands in a command's JSON."""
+        """As it stands among a result's warnings; what is only said about it has the severity note."""
         return {
-            "code": self.code,
-            "severity": self.severity,
+            "code": self.code or self.kind,
+            "severity": self.severity if self.kind == "warning" else "note",
             "where": self.where or None,
             "message": for_python(self.message),
             "items": list(self.ids),
@@ -98,8 +98,8 @@ class Result(Protocol):
 
 
 def warnings(result: Result) -> list[Record]:
-    """The warnings of a result as its JSON carries them: ``{"code": …, "message": …}``."""
-    return [note.json() for note in result.notes() if note.kind == "warning"]
+    """All that is said beside the numbers, as a result's JSON carries it: ``{"code": …, "message": …}``."""
+    return [note.json() for note in result.notes() if note.kind != "claim"]
 
 
 def _missing(feature: str, package: str) -> Exception:

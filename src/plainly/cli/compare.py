@@ -76,8 +76,8 @@ def run(args: argparse.Namespace) -> int:
                 raise BadInput(f"The baseline {args.baseline!r} is not among the systems: {', '.join(names)}.")
             result = _compared(args, data, metrics=specs, **settings)
     streaming.say_resumed(result.evaluation)
-    show(result, args.format)
-    return 0 if result.evaluation.complete else 130
+    warned = show(result, args.format)
+    return 130 if not result.evaluation.complete else int(args.strict and warned > 0)
 
 
 def _compared(args: argparse.Namespace, data: object, **settings: object) -> Comparisons:

@@ -84,8 +84,8 @@ def run(args: argparse.Namespace) -> int:
     if args.save:
         scorefile.save(args.save, evaluation)
     streaming.say_resumed(evaluation)
-    show(evaluation, args.format)
+    warned = show(evaluation, args.format)
     if args.signature and args.format not in ("json", "csv", "long"):
         for scores in next(iter(evaluation.values())).values():
             print(scores.signature)
-    return 0 if evaluation.complete else 130
+    return 130 if not evaluation.complete else int(args.strict and warned > 0)

@@ -171,7 +171,7 @@ def _slip(short: Sequence[str], long: Sequence[str]) -> int | None:
     mine, theirs = ([set(line.casefold().split()) for line in lines] for lines in (short, long))
     n = len(mine)
     # best[lag]: shared words so far with that many lines skipped; begun[lag]: where the first of them was skipped.
-    best, begun = [0.0] * (missing + 1), [n] * (missing + 1)
+    best, begun = [0.0] * (missing + 1), [0] * (missing + 1)
     for at, words in enumerate(mine):
         for lag in range(missing, -1, -1):
             if lag and best[lag - 1] > best[lag]:

@@ -28,10 +28,14 @@ def add_formats(parser: argparse.ArgumentParser) -> None:
     formats = parser.add_argument_group("how to print").add_mutually_exclusive_group()
     for name, help_text in FORMATS.items():
         formats.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=help_text)
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 if there is any warning")
 
 
-def show(result: Result, form: str | None = None) -> None:
-    """Print a result. Claims are data and go to stdout with the tables; warnings and remarks go to stderr."""
+def show(result: Result, form: str | None = None) -> int:
+    """Print a result. Claims are data and go to stdout with the tables; warnings and remarks go to stderr.
+
+    The answer is how many warnings there were, for ``--strict``.
+    """
     notes = result.notes()
     if form == "json":
         print_json(result.json())
@@ -51,7 +55,9 @@ def show(result: Result, form: str | None = None) -> None:
             for note in notes:
                 if note.kind == "about":
                     say(note.message)
-    print_warnings([note for note in notes if note.kind == "warning"])
+    warnings = [note for note in notes if note.kind == "warning"]
+    print_warnings(warnings)
+    return sum(warning.severity != "note" for warning in warnings)
 
 
 def print_table(table: Table, form: str | None = None) -> None:

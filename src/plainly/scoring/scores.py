@@ -63,6 +63,11 @@ class Scores:
         values = self.metric.score(self.rows)
         return {name: values[:, position] for position, name in enumerate(self.metric.outputs)}
 
+    @cached_property
+    def undefined(self) -> int | None:
+        """On how many items the headline is undefined; None where rows are kept by bin."""
+        return int(np.isnan(self.segments[self.metric.outputs[0]]).sum()) if self.units == "items" else None
+
     @property
     def value(self) -> float | Estimate:
         """The headline: a number, or an Estimate where intervals were asked for."""
@@ -93,7 +98,13 @@ class Scores:
         estimate = self.intervals.get(headline)
         if estimate is not None:
             shown |= {"low": estimate.low, "high": estimate.high, "level": estimate.level, "method": estimate.method}
-        return {**shown, "n": self.n, "parts": self.parts, "signature": str(self.signature)}
+        return {
+            **shown,
+            "n": self.n,
+            "undefined": self.undefined,
+            "parts": self.parts,
+            "signature": str(self.signature),
+        }
 
     def __float__(self) -> float:
         return self.corpus[self.metric.outputs[0]]
@@ -246,8 +257,20 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
                 ends = (estimate.low, estimate.high) if estimate else (None, None)
                 cells.append(interval(scores.corpus[names[0]], *ends))
                 cells += [interval(scores.corpus[name], None, None) for name in names[1:]]
-            rows.append(tuple(cells))
-        return Table(tuple(header), tuple(rows))
+            rows.append((*cells, *(str(counts.get(system, 0)) for counts in self._counted().values())))
+        return Table((*header, *self._counted()), tuple(rows))
+
+    def _counted(self) -> dict[str, dict[str, int]]:
+        """How many outputs are blank, and on how many items a metric is undefined, where that happens at all."""
+        blank = {
+            system: sum(not text or text.isspace() for text in texts) for system, texts in (self.outputs or {}).items()
+        }
+        counted = {"blank": blank} if any(blank.values()) else {}
+        for spec in self.metrics:
+            of_systems = {system: scores.undefined or 0 for system, scores in self.of_metric(spec).items()}
+            if any(of_systems.values()):
+                counted[f"{spec}: undefined"] = of_systems
+        return counted
 
     def notes(self) -> list[Note]:
         """How many items, which intervals, what the metrics are blind to, and what may be wrong with the input."""
