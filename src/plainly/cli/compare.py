@@ -51,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     options.add_sampling(parser, method=False)
     streaming.add_arguments(parser)
+    options.add_force(parser)
     add_formats(parser)
     parser.add_argument(
         "--no-advice", action="store_true", help="leave out warnings and what a metric cannot be used for"
@@ -58,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    options.check_targets(args, args.set_aside)
     if len(args.systems) == 1 and args.systems[0].endswith(".npz"):
         if args.metrics:
             raise BadInput("Saved scores hold the metrics they hold; leave -m out.")

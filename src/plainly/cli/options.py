@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from plainly.errors import BadInput
+from plainly.files import check_target
 from plainly.sampling import DEFAULTS, METHODS, Sampling
 
 
@@ -24,6 +25,22 @@ def sampling(args: argparse.Namespace) -> Sampling:
     """What was asked for, checked; the rest as Sampling has it."""
     asked = {name: getattr(args, name, None) for name in DEFAULTS}
     return Sampling(**{name: value for name, value in asked.items() if value is not None})
+
+
+def add_force(parser: argparse.ArgumentParser) -> None:
+    """--force: whoever writes files has it."""
+    parser.add_argument("--force", action="store_true", help="overwrite files that plainly did not write")
+
+
+def check_targets(args: argparse.Namespace, *paths: str | None) -> None:
+    """Raise unless all these files may be written, before anything is computed; none may be one that is read."""
+    read = [getattr(args, name, None) for name in ("source", "table", "groups", "ratings", "config", "scores", "saved")]
+    read += [*getattr(args, "references", []), *getattr(args, "systems", [])]
+    inputs = [path for path in read if isinstance(path, str)]
+    inputs += [path.partition("=")[2] for path in inputs if "=" in path]
+    for path in paths:
+        if path is not None:
+            check_target(path, inputs=[name for name in inputs if name], force=args.force)
 
 
 def columns(pairs: Sequence[str]) -> dict[str, str | list[str]] | None:

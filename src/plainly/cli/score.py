@@ -54,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write every item's scores: .csv, .tsv, .jsonl or .parquet; for large corpora, a folder",
     )
     keep.add_argument("--save", metavar="FILE", help="keep the measured rows (.npz), for every later analysis")
+    options.add_force(parser)
     add_formats(parser)
 
 
@@ -67,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
             scorefile.check_segments(args.segments)
         if args.save:
             scorefile.check_saved(args.save)
+        options.check_targets(args, args.save, args.set_aside, None if "segments" in settings else args.segments)
         evaluation = score(
             inputs.selected(args, data),
             metrics=specs,

@@ -9,6 +9,7 @@ from typing import Any
 
 from plainly.cli import options
 from plainly.errors import BadInput
+from plainly.files import check_target
 from plainly.inputs.corpus import Corpus, open_corpus
 from plainly.inputs.tables import table_format
 from plainly.render.show import say
@@ -87,6 +88,8 @@ def settings(args: argparse.Namespace, corpus: Corpus, specs: list[str]) -> dict
     from plainly.scoring.streamed import run_key
 
     state = Path(args.state) if args.state else _states() / f"{run_key(corpus, specs)}.npz"
+    if args.state:
+        check_target(state, inputs=[part.file for part in corpus.parts])
     if args.restart:
         state.unlink(missing_ok=True)
     name = "local" if args.engine == "auto" else args.engine

@@ -56,6 +56,7 @@ class Reading:
     bad: tuple[Bad, ...] = ()
     resumed: int = 0
     parts: int = 1
+    unkept: str = ""  # why how far the run came could not be kept
 
     @property
     def complete(self) -> bool:
@@ -75,6 +76,8 @@ class Reading:
                 "random sample. The same command goes on from here."
             )
             notes.append(Note(partial, "warning", "partial"))
+        if self.unkept:
+            notes.append(Note(f"A run that is killed will start again: {self.unkept}", "warning", "state"))
         if self.set_aside:
             shown = "; ".join(f"{bad.where}: {bad.reason}" for bad in self.bad[:3])
             more = " …" if self.set_aside > 3 else ""

@@ -22,6 +22,7 @@ import numpy as np
 import plainly
 from plainly import protocol, registry
 from plainly.engines import Engine, needs_gpu
+from plainly.errors import BadInput
 from plainly.evalset import EvalSet, shown_fingerprint
 from plainly.inputs.batch import Reading
 from plainly.inputs.corpus import Corpus
@@ -122,7 +123,8 @@ def evaluate_corpus(
         tell(run.totals.read)
         run.measure(corpus, work, engine, tell)
     totals = run.totals
-    reading = Reading(corpus.rows, totals.read, totals.set_aside, tuple(totals.bad), resumed, len(corpus.parts))
+    bad = tuple(totals.bad)
+    reading = Reading(corpus.rows, totals.read, totals.set_aside, bad, resumed, len(corpus.parts), run.unkept)
     if hold:
         evaluation = _of_items(corpus, work, run, sampling)
     else:
@@ -192,6 +194,7 @@ class _Run:
         self.done = set(saved.done) if saved else set()
         self.totals = saved.totals if saved else Totals()
         self._saved, self._took, self._unsaved = time.monotonic(), 0.0, False
+        self.unkept = ""  # why the state could not be kept
         if aside is not None:
             aside.touch()
             with open(aside, "r+b") as file:  # what was written after the state was last saved will come again
@@ -227,9 +230,13 @@ class _Run:
         if self._path is None or not self._unsaved:
             return
         start = time.monotonic()
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         written = self._aside.stat().st_size if self._aside is not None else 0
-        State(self._key, frozenset(self.done), self.totals, written).save(self._path)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            State(self._key, frozenset(self.done), self.totals, written).save(self._path)
+        except (OSError, BadInput) as error:  # only going on after an accident needs it
+            self.unkept, self._path = str(error), None
+            return
         self._saved, self._unsaved = time.monotonic(), False
         self._took = self._saved - start
 
