@@ -275,3 +275,66 @@ def test_the_overview_names_every_command(capsys: pytest.CaptureFixture[str]) ->
     shown = capsys.readouterr().out
     assert all(command in shown for command in COMMANDS)
     assert main(["--version"]) == 0
+
+
+def test_a_program_named_in_a_file_of_scores_is_never_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = tmp_path / "ran"
+    script = tmp_path / "metric.sh"
+    script.write_text(f'#!/bin/sh\ntouch {ran}\nwhile read -r line; do echo "1"; done\n')
+    saved = str(tmp_path / "saved.npz")
+    assert main(["score", "--demo", "-m", f"command(run=sh {script}),fkgl", "--save", saved, "editor", "noisy"]) == 0
+    ran.unlink()
+    assert main(["compare", saved, "--trials", "99"]) == 0
+    assert main(["report", saved, "--demo", "editor", "noisy", "-o", str(tmp_path / "page.html")]) == 0
+    assert not ran.exists()
+    evaluation = open_saved(saved)
+    command = next(metric for spec, metric in evaluation.metrics.items() if spec.startswith("command"))
+    with pytest.raises(BadInput, match="not run"):
+        command.measure(evaluation.evalset, ["x"])
+
+
+@pytest.mark.parametrize("option", ["--save", "--segments", "--set-aside"])
+def test_no_output_is_an_input_and_nothing_of_others_is_overwritten(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = {"--save": "x.npz", "--segments": "x.csv", "--set-aside": "x.jsonl"}[option]
+    precious = tmp_path / name
+    precious.write_text("precious")
+    assert main(["score", "--demo", "-m", "fkgl", option, str(precious)]) == 2
+    assert "not a file that plainly wrote" in capsys.readouterr().err
+    assert precious.read_text() == "precious"
+    if option != "--set-aside":  # the demo has no rows to set aside
+        assert main(["score", "--demo", "-m", "fkgl", option, str(precious), "--force"]) == 0
+        assert main(["score", "--demo", "-m", "fkgl", option, str(precious)]) == 0, "our own may be written again"
+    table = tmp_path / "in.jsonl"
+    table.write_text('{"output": "A cat sat."}\n')
+    link = tmp_path / ("link.npz" if option == "--save" else "link.csv" if option == "--segments" else "link.jsonl")
+    link.symlink_to(table)
+    assert main(["score", str(table), "-m", "fkgl", option, str(link), "--force"]) == 2
+    assert "is one of the files that are read" in capsys.readouterr().err
+    assert table.read_text() == '{"output": "A cat sat."}\n'
+
+
+def test_files_keep_their_links_and_permissions(tmp_path: Path) -> None:
+    import os
+    import stat
+
+    from plainly.files import write_whole
+
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "new", "x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+    (tmp_path / "new").chmod(0o600)
+    (tmp_path / "link").symlink_to("new")
+    write_whole(tmp_path / "link", "y")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "new").read_text() == "y"
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o600
+    write_whole("/dev/null", "nothing is replaced")
+    assert not Path("/dev/null").is_file()
+    with pytest.raises(BadInput, match="unchanged"):
+        write_whole("/dev/full", "x" * 10)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "new"]

@@ -33,6 +33,7 @@ class Command:
     needs: ClassVar[Needs] = frozenset()
     outputs: ClassVar[tuple[str, ...]] = ("command",)
     evidence: ClassVar[str] = ""
+    runs_programs: ClassVar[bool] = True  # never for a spec that stands in a data file
 
     run: str = ""
     better: Literal["higher", "lower", "neither"] = "higher"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.files import write_whole
 from plainly.inputs.tables import arrow
+from plainly.protocol import Floats, Metric
 from plainly.render import tables
 from plainly.scoring.scores import Evaluation, Scores
 from plainly.scoring.signature import Signature
@@ -109,6 +111,30 @@ def save(path: str, evaluation: Evaluation) -> None:
     write_whole(path, sink.getvalue())
 
 
+class Saved:
+    """A metric that a file names and that would run a program: its formula is used, the program is not run."""
+
+    def __init__(self, metric: Metric) -> None:
+        self._metric = metric
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        raise BadInput(f"{self!r} was read from a file, and what a file names is not run. Score again to use it.")
+
+    def score(self, totals: Floats) -> Floats:
+        return self._metric.score(totals)
+
+    def __repr__(self) -> str:
+        return repr(self._metric)
+
+
+def _named_in_file(spec: str) -> Metric:
+    metric = registry.metric(spec)
+    if not getattr(metric, "runs_programs", False):
+        return metric
+    told = {name: getattr(metric, name) for name in ("name", "needs", "better", "outputs")}
+    return cast(Metric, type("Saved", (Saved,), told)(metric))
+
+
 def open_saved(path: str) -> Evaluation:
     """Scores that were saved, with the ids and groups of their set; its texts are not kept.
 
@@ -122,7 +148,7 @@ def open_saved(path: str) -> Evaluation:
             binned = about.get("units") == "bins"
             systems: dict[str, dict[str, Scores]] = {}
             for number, entry in enumerate(about["scores"]):
-                metric, signature = registry.metric(entry["spec"]), Signature.parse(entry["signature"])
+                metric, signature = _named_in_file(entry["spec"]), Signature.parse(entry["signature"])
                 scores = Scores.of_items(metric, entry["system"], arrays[entry["rows"]], signature)
                 if binned:
                     totals = arrays[f"totals{number}"]
