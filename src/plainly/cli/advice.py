@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from plainly.cli.output import note
 
 if TYPE_CHECKING:
-    from plainly.questions.doctor import Finding
+    from plainly.result import Note
 
 
-def print_warnings(found: Sequence[Finding]) -> None:
+def print_warnings(found: Sequence[Note]) -> None:
     """One line a code: its first finding and where else it was found; how to learn more is said once."""
-    by_code: dict[str, list[Finding]] = {}
+    by_code: dict[str, list[Note]] = {}
     for finding in found:
         by_code.setdefault(finding.code, []).append(finding)
     for code, same in by_code.items():

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
-from plainly.questions.doctor.patient import Finding, Patient, check, some
+from plainly.questions.doctor.subject import Subject, check, some, warning
+from plainly.result import Note
 
 # Frequent words of each language; a word that stands in two lists counts for neither (see _owner).
 _SMALL_WORDS = {
@@ -71,10 +72,10 @@ def guess(text: str) -> str | None:
                 return "Kana" if name == "Han" and _script_patterns()["Kana"].search(text) else name
     words = text.lower().split()
     owner = _owner()
-    found = Counter(owner[word] for word in words if word in owner)
-    if not found:
+    known = Counter(owner[word] for word in words if word in owner)
+    if not known:
         return None
-    (best, count), *rest = found.most_common(2)
+    (best, count), *rest = known.most_common(2)
     # Foreign names and titles bring small words of other languages: it takes three of them, every seventh word, and
     # three times as many as of any other language.
     if count < max(3, len(words) / 7) or (rest and count < 3 * rest[0][1]):
@@ -88,22 +89,22 @@ def guess(text: str) -> str | None:
     systems slip into another language. A light test by small words and scripts, made for outputs that are plainly in
     another language; texts of a few words are not judged.""",
 )
-def language(patient: Patient) -> Iterator[Finding]:
-    expected = patient.language or guess(" ".join((patient.sources.lines or patient.references.lines)[:200]))
+def language(subject: Subject) -> Iterator[Note]:
+    expected = subject.language or guess(" ".join((subject.sources.lines or subject.references.lines)[:200]))
     if expected is None:
         return
-    for texts in patient.collections():
-        if texts is patient.sources and patient.language is None:
+    for texts in subject.collections():
+        if texts is subject.sources and subject.language is None:
             continue
         other = [
-            (place, found)
+            (place, guessed)
             for place, line in enumerate(texts.lines)
-            if (found := guess(line)) is not None and found != expected
+            if (guessed := guess(line)) is not None and guessed != expected
         ]
         if other:
-            spoken = Counter(found for _, found in other).most_common(1)[0][0]
-            ids = patient.ids(texts, [place for place, _ in other])
-            yield Finding(
+            spoken = Counter(guessed for _, guessed in other).most_common(1)[0][0]
+            ids = subject.ids(texts, [place for place, _ in other])
+            yield warning(
                 "language",
                 f"{texts.name}: {_NAMES.get(spoken, spoken)} where {_NAMES.get(expected, expected)} is expected, "
                 f"{some(ids, len(other))}: “{texts.lines[other[0][0]][:40]}…”.",
