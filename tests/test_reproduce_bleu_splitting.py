@@ -15,8 +15,8 @@ Cells = dict[tuple[str, str, str], Cell]
 
 @pytest.fixture(scope="module")
 def cells(mirror: Path) -> Cells:
-    found = recipe("bleu-splitting").run(Options())
-    return {(cell.table, cell.row, cell.column): cell for cell in found}
+    computed = recipe("bleu-splitting").run(Options())
+    return {(cell.table, cell.row, cell.column): cell for cell in computed}
 
 
 def ours(cells: Cells, table: str, row: str) -> list[float]:

@@ -38,8 +38,8 @@ def test_excluded_outputs(cells: Cells) -> None:
 
 
 def test_relations_are_exact(mirror: Path) -> None:
-    found = recipe("sle").run(Options(tables=frozenset({"relations"})))
-    assert [(cell.published, cell.verdict) for cell in found] == [(0.771, "exact"), (0.758, "exact")]
+    cells = recipe("sle").run(Options(tables=frozenset({"relations"})))
+    assert [(cell.published, cell.verdict) for cell in cells] == [(0.771, "exact"), (0.758, "exact")]
 
 
 def test_the_four_correlations_are_within_003(cells: Cells) -> None:

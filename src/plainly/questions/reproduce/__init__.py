@@ -1,18 +1,23 @@
 """The papers that plainly stands on, computed again: one module a paper, its cells beside the published ones.
 
-Adding a recipe: a module with ``run(options) -> list[Cell]`` (and, where it helps, ``conclusions(cells)``, sentences),
-the published tables as data in ``published/NAME.toml``, and one line here.
+Adding a recipe: a module with ``run(options) -> list[Cell]`` and ``conclusions(cells) -> list[str]``, the published
+tables as data in ``published/NAME.toml``, and one line here.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
+from pathlib import Path
 from types import ModuleType
 
-from plainly.errors import UnknownName
-from plainly.questions.reproduce.cells import Cell, Options
+from plainly.errors import BadInput, UnknownName
+from plainly.machine import cores
+from plainly.progress import Progress, unseen
+from plainly.questions.reproduce.cells import SCHEMA, Cell, Options, Reproduction
+from plainly.result import Listing
 
-__all__ = ["RECIPES", "Cell", "Options", "recipe"]
+__all__ = ["RECIPES", "Cell", "Options", "Reproduction", "recipe", "recipes", "reproduce"]
 
 # Name → (module, what it reproduces).
 RECIPES: dict[str, tuple[str, str]] = {
@@ -37,6 +42,47 @@ RECIPES: dict[str, tuple[str, str]] = {
         "Human evaluation for text simplification: the simplicity–adequacy tradeoff (Schwarzer and Kauchak 2018)",
     ),
 }
+
+
+def reproduce(
+    name: str,
+    *,
+    tables: Iterable[str] | None = None,
+    outputs: str | Path | None = None,
+    figures: str | Path | None = None,
+    seed: int = Options.seed,
+    trials: int = Options.trials,
+    processes: int | None = None,
+    progress: Progress = unseen,
+) -> Reproduction:
+    """Compute a paper's tables again, or some of them, and put every cell beside the published one.
+
+    ``outputs`` is a directory of licensed system outputs, where a paper needs them; ``figures`` is one to draw in, for
+    papers that have figures. ``seed``, ``trials`` and ``processes`` are for papers that draw or repeat.
+    """
+    module = recipe(name)
+    chosen = None if tables is None else frozenset(map(str, tables))
+    options = Options(
+        tables=chosen,
+        outputs=None if outputs is None else Path(outputs),
+        figures=None if figures is None else Path(figures),
+        seed=seed,
+        trials=trials,
+        processes=cores() if processes is None else processes,
+        progress=progress,
+    )
+    cells = module.run(options)
+    if not cells:
+        raise BadInput(
+            f"{name} has no table {', '.join(sorted(chosen or ()))}. Without a choice of tables, all are computed."
+        )
+    return Reproduction(name, tuple(cells), tuple(module.conclusions(cells)))
+
+
+def recipes() -> Listing:
+    """The papers that can be reproduced."""
+    rows = tuple({"name": name, "title": title} for name, (_, title) in RECIPES.items())
+    return Listing({"schema": SCHEMA, "recipes": list(rows)}, rows, {"name": "name", "title": "paper"})
 
 
 def recipe(name: str) -> ModuleType:

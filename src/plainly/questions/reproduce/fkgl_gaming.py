@@ -34,7 +34,7 @@ from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.questions.audit.catalogue import chosen
 from plainly.questions.audit.sweep import Curve, Sweep, sweep
 from plainly.questions.reproduce import stops
-from plainly.questions.reproduce.cells import Cell, Options, published
+from plainly.questions.reproduce.cells import ORIGINS, Cell, Options, published
 from plainly.text import counts
 
 ITEMS = 1077
@@ -96,7 +96,7 @@ WAYS = {
 
 
 @dataclass(frozen=True)
-class Outputs:
+class LicensedOutputs:
     """The licensed files of a directory."""
 
     files: dict[str, tuple[str, ...]]
@@ -118,29 +118,25 @@ def run(options: Options) -> list[Cell]:
         )
     outputs = read(options.outputs)
     printed = published("fkgl-gaming")
-    found: list[Cell] = []
+    cells: list[Cell] = []
     if options.wants("3"):
-        found += _table3(printed["table3"], outputs)
+        cells += _table3(printed["table3"], outputs)
     if options.tables is None or options.tables - {"3"} or options.figures:
         swept = _sweep(outputs, options)
-        found += [cell for cell in _swept(printed, swept) if options.wants(cell.table)]
+        cells += [cell for cell in _swept(printed, swept) if options.wants(cell.table)]
         if options.figures:
             draw(swept, printed, options.figures)
-    return sorted(found, key=lambda cell: int(cell.table))
+    return sorted(cells, key=lambda cell: int(cell.table))
 
 
 def conclusions(cells: Sequence[Cell]) -> list[str]:
     """What the paper's SARI hides, in the numbers of Table 4 and Table 10."""
     table = {(cell.row, cell.column): cell for cell in cells if cell.table == "4"}
     lines = []
-    moves = {
-        kind: [
-            _of(cell, kind) for (row, column), cell in table.items() if row.startswith("SARI ") and column == "100 %"
-        ]
-        for kind in ("published", "ours", "sound")
-    }
-    if moves["ours"]:
-        said = "; ".join(f"{kind} {max(values) - min(values):.4f}" for kind, values in moves.items())
+    attacked = [cell for (row, column), cell in table.items() if row.startswith("SARI ") and column == "100 %"]
+    if attacked:
+        moves = {origin: [cell.value(origin) for cell in attacked] for origin in ORIGINS}
+        said = "; ".join(f"{origin} {max(values) - min(values):.4f}" for origin, values in moves.items())
         lines.append(f"How far apart the six modifications leave Dress-Ls's SARI at 100 %: {said}.")
     whole = {
         system: [
@@ -148,8 +144,8 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
         ]
         for system in ("Dress-Ls", "EncDecA")
     }
-    if all(len(found) == 12 for found in whole.values()):
-        sari = {system: sum(cell.published or 0 for cell in found) / 12 for system, found in whole.items()}
+    if all(len(parts) == 12 for parts in whole.values()):
+        sari = {system: sum(cell.published or 0 for cell in parts) / 12 for system, parts in whole.items()}
         lines.append(
             f"The parts that Table 10 prints for the unmodified Dress-Ls make a SARI of {sari['Dress-Ls']:.4f}; those "
             f"it prints under the other systems make {sari['EncDecA']:.4f}, and Table 1 says .363 for Dress-Ls."
@@ -157,7 +153,7 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
-def read(directory: Path) -> Outputs:
+def read(directory: Path) -> LicensedOutputs:
     """The seven files, whatever their endings; all of the same length."""
     if not directory.is_dir():
         raise BadInput(f"There is no directory {directory}.")
@@ -168,24 +164,24 @@ def read(directory: Path) -> Outputs:
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise BadInput(f"The files in {directory} differ in length: {said}. They hold one sentence a line.")
-    return Outputs(files)
+    return LicensedOutputs(files)
 
 
 def _find(directory: Path, name: str) -> Path:
-    found = sorted(
+    paths = sorted(
         (path for path in directory.iterdir() if path.is_file() and path.name.split(".")[0].lower() == name.lower()),
         key=lambda path: len(path.suffixes),
     )
-    if not found:
+    if not paths:
         raise BadInput(
             f"{directory} has no file {name} (with any ending). It needs Complex, Reference and the systems."
         )
-    if len(found) > 1 and len(found[0].suffixes) == len(found[1].suffixes):
-        raise BadInput(f"{directory} has {found[0].name} and {found[1].name}: which is {name}? Leave only one there.")
-    return found[0]
+    if len(paths) > 1 and len(paths[0].suffixes) == len(paths[1].suffixes):
+        raise BadInput(f"{directory} has {paths[0].name} and {paths[1].name}: which is {name}? Leave only one there.")
+    return paths[0]
 
 
-def _sweep(outputs: Outputs, options: Options) -> Sweep:
+def _sweep(outputs: LicensedOutputs, options: Options) -> Sweep:
     wanted = set(SYSTEMS) | {"1", "2", "9", "10"} if options.tables is None else options.tables
     systems = [
         system
@@ -304,7 +300,7 @@ def _other_items(items: int) -> str:
     return "" if items == ITEMS else f"; NOT the paper's data: {items} items where it has {ITEMS}"
 
 
-def _table3(printed: dict[str, Any], outputs: Outputs) -> list[Cell]:
+def _table3(printed: dict[str, Any], outputs: LicensedOutputs) -> list[Cell]:
     evalset = outputs.evalset
     cells = []
     for row, values in printed.items():
@@ -374,8 +370,3 @@ def draw(swept: Sweep, printed: dict[str, Any], directory: Path) -> list[Path]:
         chart = figures.figure(swept, "Dress-Ls", way.spec, title=title, axis=metric, marks=crosses)
         paths += figures.save(chart, directory / f"figure{number}-{metric.lower()}")
     return paths
-
-
-def _of(cell: Cell, kind: str) -> float:
-    value = getattr(cell, kind)
-    return math.nan if value is None else float(value)

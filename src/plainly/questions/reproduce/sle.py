@@ -42,17 +42,17 @@ def run(options: Options) -> list[Cell]:
     units = judgements[SIMPLICITY].units()
     trained = set(map(str, data.table("simpeval/past", progress=options.progress)["original"]))
     chosen = Filter(without_sources=trained)
-    found: list[Cell] = []
+    cells: list[Cell] = []
     if options.wants("filter"):
-        found += _filter(printed, judgements, units, chosen)
+        cells += _filter(printed, judgements, units, chosen)
     if options.wants("relations"):
-        found += _relations(printed, judgements, units)
+        cells += _relations(printed, judgements, units)
     if options.wants("4"):
-        found += _table4(printed, judgements, units, chosen, options)
-        found += _sle(printed, judgements, units, chosen)
+        cells += _table4(printed, judgements, units, chosen, options)
+        cells += _sle(printed, judgements, units, chosen)
     if options.wants("csv"):
-        found += _csv(judgements, units, options)
-    return found
+        cells += _csv(judgements, units, options)
+    return cells
 
 
 def conclusions(cells: Sequence[Cell]) -> list[str]:
@@ -156,19 +156,19 @@ def _csv(judgements: Judgements, units: Units, options: Options) -> list[Cell]:
     """Is the csv's SARI what we say it is? Regenerated, output by output."""
     cells = []
     for theirs, ours in SETS.items():
-        given = csv_scores("sari", theirs, units, options)
+        of_csv = csv_scores("sari", theirs, units, options)
         again = score_units(judgements, units, [CSV_SARI], references=ours)[CSV_SARI].segments
         cells.append(
             Cell(
                 table="csv",
                 row=theirs,
                 column="mean SARI of 600 outputs",
-                published=float(given.mean()),
+                published=float(of_csv.mean()),
                 ours=float(again.mean()),
                 decimals=9,
                 tolerance=0,
                 recipe=CSV_SARI,
-                note=f"largest difference {float(np.abs(given - again).max()):.1g}",
+                note=f"largest difference {float(np.abs(of_csv - again).max()):.1g}",
             )
         )
     return cells
