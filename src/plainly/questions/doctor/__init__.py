@@ -20,9 +20,9 @@ from plainly.questions.doctor import alignment, content, notation
 from plainly.questions.doctor import language as languages
 from plainly.questions.doctor.subject import CHECKS, Check, Subject
 from plainly.render.numbers import counted
-from plainly.result import Listing, Note, Record, Result, Table
+from plainly.result import Note, Record, Result, Table
 
-__all__ = ["CHECKS", "Check", "Diagnosis", "Subject", "codes", "diagnose", "doctor", "explain", "quick"]
+__all__ = ["CHECKS", "Check", "Codes", "Diagnosis", "Subject", "codes", "diagnose", "doctor", "explain", "quick"]
 
 # The modules of checks; importing them registers what they check.
 MODULES = (content, notation, alignment, languages)
@@ -76,6 +76,25 @@ class Diagnosis(Result):
         return super().__repr__() or self.notes()[0].message
 
 
+@dataclass(frozen=True, repr=False)
+class Codes(Result):
+    """Codes of warnings with what they mean and what to do about them: texts to be read, not a table."""
+
+    explained: Mapping[str, str]
+
+    def records(self) -> list[Record]:
+        return [{"code": code, "explanation": text} for code, text in self.explained.items()]
+
+    def json(self) -> Record:
+        return {"schema": "plainly.codes/1", **self.explained}
+
+    def tables(self) -> list[Table]:
+        return []
+
+    def notes(self) -> list[Note]:
+        return [Note("\n\n".join(f"{code}\n  {text}" for code, text in self.explained.items()), kind="claim")]
+
+
 def doctor(
     data: Any = None,
     *,
@@ -116,18 +135,13 @@ def codes() -> tuple[str, ...]:
     return (*CHECKS, *_OTHERS)
 
 
-def explain(*asked: str) -> Listing:
+def explain(*asked: str) -> Codes:
     """What codes mean and what to do about them; without any, all of them."""
     known = {**{code: check.explanation for code, check in CHECKS.items()}, **_OTHERS}
     for code in asked:
         if code not in known:
             raise UnknownName("code", code, known, see="plainly doctor --list")
-    explained = {code: known[code] for code in asked or known}
-    return Listing(
-        {"schema": "plainly.codes/1", **explained},
-        tuple({"code": code, "explanation": text} for code, text in explained.items()),
-        {"code": "code", "explanation": "what it means and what to do about it"},
-    )
+    return Codes({code: known[code] for code in asked or known})
 
 
 def _warnings(subject: Subject) -> list[Note]:
