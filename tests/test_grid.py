@@ -57,7 +57,7 @@ def test_a_grid_gives_the_scores_of_each_cell(config: Path) -> None:
     assert len(result.scores) == 6
     evalset = result.config.test_sets["first"].load()
     lines = (config.parent / "mine.first.2.txt").read_text("utf-8").splitlines()
-    held = evaluate(evalset, {"": lines}, ["sari", "fkgl"], intervals=False)[""]
+    held = evaluate(evalset, {"": lines}, ["sari", "fkgl"], sampling=None)[""]
     assert result.scores["first", "mine@2"].scores == {spec: float(held[spec]) for spec in held}
     values = result.values("first", "mine", "sari")
     row = result.tables()[0].rows[1]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plainly.questions.reproduce import Options, recipe
+from plainly.questions.reproduce import RecipeOptions, recipe
 from plainly.questions.reproduce.bleu_splitting import count_sentences
 from plainly.questions.reproduce.cells import Cell
 
@@ -15,7 +15,7 @@ Cells = dict[tuple[str, str, str], Cell]
 
 @pytest.fixture(scope="module")
 def cells(mirror: Path) -> Cells:
-    computed = recipe("bleu-splitting").run(Options())
+    computed = recipe("bleu-splitting").run(RecipeOptions())
     return {(cell.table, cell.row, cell.column): cell for cell in computed}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plainly.questions.reproduce import Options, recipe
+from plainly.questions.reproduce import RecipeOptions, recipe
 from plainly.questions.reproduce.cells import Cell
 
 pytestmark = pytest.mark.mirror
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.mirror
 
 @pytest.fixture(scope="module")
 def cells(mirror: Path) -> list[Cell]:
-    computed: list[Cell] = recipe("tradeoff").run(Options())
+    computed: list[Cell] = recipe("tradeoff").run(RecipeOptions())
     return computed
 
 

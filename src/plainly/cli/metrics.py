@@ -33,6 +33,5 @@ def run(args: argparse.Namespace) -> int:
         raise BadInput("Which metric should be explained? For example: plainly metrics sari --explain --demo")
     if not (args.test_set or args.source or args.references or args.table or args.systems):
         args.demo = True
-    texts = inputs.read(args)
-    show(explain(args.name, evalset=texts.evalset, outputs=texts.outputs), args.format)
+    show(explain(args.name, inputs.read(args)), args.format)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from plainly.cli.progress import bar
-from plainly.questions.reproduce import Options, recipes, reproduce
+from plainly.questions.reproduce import RecipeOptions, recipes, reproduce
 from plainly.render.show import add_formats, show
 
 HELP = """Compute the tables of a paper again and show them beside the published ones.
@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", action="append", metavar="N", help="only this table; may be repeated")
     parser.add_argument("--outputs", metavar="DIR", help="licensed system outputs, where a paper needs them")
     parser.add_argument("--figures", metavar="DIR", help="draw the figures there, where a paper has any")
-    seed, trials = Options.seed, Options.trials
+    seed, trials = RecipeOptions.seed, RecipeOptions.trials
     parser.add_argument("--seed", type=int, default=seed, help=f"seed of whatever is drawn ({seed})")
     parser.add_argument(
         "--trials", type=int, default=trials, metavar="N", help=f"repetitions, where a paper has any ({trials})"

@@ -109,7 +109,9 @@ def doctor(
     if language is not None and language not in languages.LANGUAGES:
         raise UnknownName("language", language, languages.LANGUAGES, see="plainly doctor --help")
     inputs = _inputs(data, texts)
-    specs = registry.split_specs(metrics) if isinstance(metrics, str) else [_spec(metric) for metric in metrics]
+    if isinstance(metrics, str):
+        metrics = registry.split_specs(metrics)
+    specs = [metric if isinstance(metric, str) else repr(metric) for metric in metrics]
     warnings = diagnose(inputs.evalset, inputs.outputs, specs, language=language)
     return Diagnosis(inputs.evalset.name, len(inputs.evalset), len(inputs.outputs), tuple(warnings))
 
@@ -150,15 +152,9 @@ def _warnings(subject: Subject) -> list[Note]:
 
 def _inputs(data: Any, texts: TextArguments) -> Inputs:
     """As every question takes texts, but a set may come alone."""
-    if isinstance(data, EvalSet):
-        data, texts = None, {**texts, "evalset": data}
-    evalset = texts.get("evalset")
+    evalset = data if isinstance(data, EvalSet) else texts.get("evalset")
     sources = texts.get("sources") if evalset is None else evalset.sources
-    if data is not None or texts.get("outputs") or sources is None:
+    if texts.get("outputs") is not None or sources is None or (data is not None and data is not evalset):
         return take(data, **texts)
     alone: TextArguments = {**texts, "outputs": sources}
-    return Inputs(take(**alone).evalset, {})
-
-
-def _spec(metric: str | Metric) -> str:
-    return metric if isinstance(metric, str) else repr(metric)
+    return Inputs(take(data, **alone).evalset, {})

@@ -14,10 +14,10 @@ from types import ModuleType
 from plainly.errors import BadInput, UnknownName
 from plainly.machine import cores
 from plainly.progress import Progress, unseen
-from plainly.questions.reproduce.cells import SCHEMA, Cell, Options, Reproduction
+from plainly.questions.reproduce.cells import SCHEMA, Cell, RecipeOptions, Reproduction
 from plainly.result import Listing
 
-__all__ = ["RECIPES", "Cell", "Options", "Reproduction", "recipe", "recipes", "reproduce"]
+__all__ = ["RECIPES", "Cell", "RecipeOptions", "Reproduction", "recipe", "recipes", "reproduce"]
 
 # Name → (module, what it reproduces).
 RECIPES: dict[str, tuple[str, str]] = {
@@ -50,8 +50,8 @@ def reproduce(
     tables: Iterable[str] | None = None,
     outputs: str | Path | None = None,
     figures: str | Path | None = None,
-    seed: int = Options.seed,
-    trials: int = Options.trials,
+    seed: int = RecipeOptions.seed,
+    trials: int = RecipeOptions.trials,
     processes: int | None = None,
     progress: Progress = unseen,
 ) -> Reproduction:
@@ -62,7 +62,7 @@ def reproduce(
     """
     module = recipe(name)
     chosen = None if tables is None else frozenset(map(str, tables))
-    options = Options(
+    options = RecipeOptions(
         tables=chosen,
         outputs=None if outputs is None else Path(outputs),
         figures=None if figures is None else Path(figures),

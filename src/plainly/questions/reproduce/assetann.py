@@ -26,7 +26,7 @@ from plainly.evalset import EvalSet
 from plainly.inputs.lines import read_lines
 from plainly.metrics.edits import Edits
 from plainly.protocol import Metric
-from plainly.questions.reproduce.cells import ORIGINS, Cell, Options, Origin, cells_of, published
+from plainly.questions.reproduce.cells import ORIGINS, Cell, Origin, RecipeOptions, cells_of, published
 from plainly.typology import formats
 from plainly.typology.annotation import Pair
 from plainly.typology.profile import counts, profile
@@ -58,7 +58,7 @@ SYSTEMS = {
 }
 
 
-def run(options: Options) -> list[Cell]:
+def run(options: RecipeOptions) -> list[Cell]:
     """The cells of Tables 1, 3, 4, 6, 7, 9 and 10, or of those that were asked for."""
     printed = published("assetann")
     labels = tuple(label for label in all_labels() if label != "err")
@@ -159,7 +159,7 @@ def _table3(
     return cells + cells_of("3 R²", printed["table3_r2"], fit, decimals=2, tolerance=0.01, recipe=recipe, sound=sound)
 
 
-def _table4(printed: Printed, options: Options) -> list[Cell]:
+def _table4(printed: Printed, options: RecipeOptions) -> list[Cell]:
     whole = data.load("asset/test", progress=options.progress)
     outputs = {
         name: [data.outputs("asset/test", system, progress=options.progress) for system in systems]

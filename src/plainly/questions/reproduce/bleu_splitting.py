@@ -25,7 +25,7 @@ import numpy as np
 from plainly import data, registry
 from plainly.errors import MissingExtra
 from plainly.evalset import EvalSet
-from plainly.questions.reproduce.cells import Cell, Options, cells_of, published
+from plainly.questions.reproduce.cells import Cell, RecipeOptions, cells_of, published
 from plainly.ratings import Judgements
 from plainly.ratings import load as load_ratings
 from plainly.stats.agreement import resampled_kappa
@@ -64,7 +64,7 @@ class PaperTexts:
     simple: EvalSet
 
 
-def run(options: Options) -> list[Cell]:
+def run(options: RecipeOptions) -> list[Cell]:
     """The cells of Tables 1 to 3 and of the numbers in the text, or of those that were asked for."""
     printed = published("bleu-splitting")
     texts = _texts(options)
@@ -119,7 +119,7 @@ def _tokenise() -> Any:
     return lambda text: str(tokenizer.tokenize(text, return_str=True, escape=True))
 
 
-def _texts(options: Options) -> PaperTexts:
+def _texts(options: RecipeOptions) -> PaperTexts:
     moses = _tokenise()
     legacy = data.load("turkcorpus/test-legacy", progress=options.progress)
     simple = data.load("turkcorpus/test-simplewiki", progress=options.progress)
@@ -224,7 +224,7 @@ def _segments(spec: str, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
 
 
 def _table2(
-    printed: dict[str, Any], texts: PaperTexts, human: Mapping[str, Mapping[str, float]], options: Options
+    printed: dict[str, Any], texts: PaperTexts, human: Mapping[str, Mapping[str, float]], options: RecipeOptions
 ) -> list[Cell]:
     scores = _system_scores(texts)
     ours: Values = {}

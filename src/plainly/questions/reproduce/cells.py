@@ -26,7 +26,7 @@ _PUBLISHED = Path(__file__).parent / "published"
 
 
 @dataclass(frozen=True)
-class Options:
+class RecipeOptions:
     """What a recipe may be told: which tables, where licensed outputs lie, how to draw, whom to tell of progress."""
 
     tables: frozenset[str] | None = None

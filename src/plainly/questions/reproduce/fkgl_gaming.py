@@ -34,7 +34,7 @@ from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.questions.audit.catalogue import chosen
 from plainly.questions.audit.sweep import Curve, Sweep, sweep
 from plainly.questions.reproduce import stops
-from plainly.questions.reproduce.cells import ORIGINS, Cell, Options, published
+from plainly.questions.reproduce.cells import ORIGINS, Cell, RecipeOptions, published
 from plainly.text import counts
 
 ITEMS = 1077
@@ -109,7 +109,7 @@ class LicensedOutputs:
         return EvalSet(ids, self.files["Complex"], references)
 
 
-def run(options: Options) -> list[Cell]:
+def run(options: RecipeOptions) -> list[Cell]:
     """The cells of Tables 1 to 10, or of those that were asked for; figures where a directory for them is given."""
     if options.outputs is None:
         raise BadInput(
@@ -181,7 +181,7 @@ def _find(directory: Path, name: str) -> Path:
     return paths[0]
 
 
-def _sweep(outputs: LicensedOutputs, options: Options) -> Sweep:
+def _sweep(outputs: LicensedOutputs, options: RecipeOptions) -> Sweep:
     wanted = set(SYSTEMS) | {"1", "2", "9", "10"} if options.tables is None else options.tables
     systems = [
         system

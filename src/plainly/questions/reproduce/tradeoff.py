@@ -18,7 +18,7 @@ import numpy as np
 
 from plainly.questions import plan
 from plainly.questions.meta.tradeoff import tradeoff
-from plainly.questions.reproduce.cells import Cell, Options, cells_of, published
+from plainly.questions.reproduce.cells import Cell, RecipeOptions, cells_of, published
 from plainly.ratings import Judgements
 from plainly.ratings import load as load_ratings
 
@@ -35,7 +35,7 @@ SEVEN = (
 BUDGET = 100
 
 
-def run(options: Options) -> list[Cell]:
+def run(options: RecipeOptions) -> list[Cell]:
     """The relations between dimensions and the resampling of raters and of a budget, on two public sets."""
     printed = published("tradeoff")
     sda = load_ratings("simplicity-da", progress=options.progress)
@@ -55,7 +55,7 @@ def run(options: Options) -> list[Cell]:
     return sorted(cells, key=lambda cell: ("relations", "raters", "budget").index(cell.table))
 
 
-def _resampled(printed: dict[str, Any], row: str, reference: plan.Reference, options: Options) -> list[Cell]:
+def _resampled(printed: dict[str, Any], row: str, reference: plan.Reference, options: RecipeOptions) -> list[Cell]:
     """How well fewer raters, and a budget spent in several ways, keep the pattern of significant differences."""
     recipe = f"{row}, {reference.test} t-test at p < .01, 1,000 draws; other data than the paper's"
     rng = np.random.default_rng(options.seed)
