@@ -39,13 +39,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    result = grid(
-        args.config,
-        engine=args.engine,
-        processes=args.processes,
-        address=args.address,
-        restart=args.restart,
-        progress=bar,
-    )
-    show(result, args.format)
+    where = {name: getattr(args, name) for name in ("engine", "processes", "address")}
+    show(grid(args.config, restart=args.restart, progress=bar, **where), args.format)
     return 0

@@ -36,15 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list or args.name is None:
         show(recipes(), args.format)
         return 0
-    reproduction = reproduce(
-        args.name,
-        tables=args.table,
-        outputs=args.outputs,
-        figures=args.figures,
-        seed=args.seed,
-        trials=args.trials,
-        processes=args.processes,
-        progress=bar,
-    )
+    options = {name: getattr(args, name) for name in ("outputs", "figures", "seed", "trials", "processes")}
+    reproduction = reproduce(args.name, tables=args.table, progress=bar, **options)
     show(reproduction.summary() if args.summary else reproduction, args.format)
     return 0
