@@ -117,7 +117,7 @@ class Explanation(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class Description(Result):
+class MetricDescription(Result):
     """What the registry knows of a metric: meaning, parameters with their values, outputs, needs."""
 
     facts: Record
@@ -146,10 +146,10 @@ class Description(Result):
         return [Note("\n\n".join(paragraphs), kind="claim")]
 
 
-def describe(name: str | None = None) -> Listing | Description:
+def describe(name: str | None = None) -> Listing | MetricDescription:
     """All metrics, or what one of them is: its meaning, parameters, outputs, and what it needs."""
     if name is not None:
-        return Description(_facts(name))
+        return MetricDescription(_facts(name))
     facts = [_facts(known) for known in registry.names()]
     columns = {"name": "metric", "better": "better", "needs": "compares with", "summary": "what it is"}
     remark = "plainly metrics NAME describes one; parameters go in parentheses: -m 'sari(variant=hf)'"
