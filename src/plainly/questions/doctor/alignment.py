@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from plainly.questions.doctor.subject import Collection, Subject, check, some, warning
+from plainly.questions.doctor.subject import Collection, Subject, check, warning
 from plainly.result import Note
 
 _WORD = re.compile(r"\w+")
@@ -38,18 +38,13 @@ def misaligned(subject: Subject) -> Iterator[Note]:
     for texts in (subject.references, *subject.systems.values()):
         misfits = _misfits(texts, index) if not _turned(subject, texts, index) else []
         if misfits:
-            ids = subject.ids(texts, [misfit.place for misfit in misfits])
+            places = [misfit.place for misfit in misfits]
             shift, times = Counter(misfit.fits - misfit.item for misfit in misfits).most_common(1)[0]
             mostly = f", mostly {abs(shift)} {'later' if shift > 0 else 'earlier'}"
             pattern = mostly if times > max(3, len(misfits) / 2) else ""
             example = subject.evalset.ids[misfits[0].fits]
-            yield warning(
-                "misaligned",
-                f"{texts.name}: {some(ids, len(misfits))} fit another source better{pattern}; the first fits that of "
-                f"item {example}.",
-                where=texts.name,
-                ids=ids,
-            )
+            better = f"{texts.items(places)} fit another source better{pattern}"
+            yield texts.warning("misaligned", f"{better}; the first fits that of item {example}.", places)
 
 
 @check(

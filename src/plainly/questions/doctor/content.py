@@ -34,8 +34,8 @@ def duplicate_items(subject: Subject) -> Iterator[Note]:
         lines, owners = subject.sources.lines, subject.sources.owners
         double = [place for place in double if groups[owners[place]] != groups[owners[first[lines[place]]]]]
     if double:
-        ids = subject.ids(subject.sources, double)
-        yield warning("duplicate-items", f"Sources that came before: {some(ids, len(double))}.", ids=ids)
+        message = f"Sources that came before: {subject.sources.items(double)}."
+        yield warning("duplicate-items", message, ids=subject.sources.ids(double))
 
 
 @check(
@@ -58,7 +58,7 @@ def reference_is_source(subject: Subject) -> Iterator[Note]:
             "reference-is-source",
             f"{len(same)} of {len(references.lines)} references are the source, word for word.",
             where="the references",
-            ids=subject.ids(references, same),
+            ids=references.ids(same),
         )
 
 
@@ -71,10 +71,7 @@ def empty_outputs(subject: Subject) -> Iterator[Note]:
     for texts in subject.systems.values():
         empty = [place for place, line in enumerate(texts.lines) if not line.strip()]
         if empty:
-            ids = subject.ids(texts, empty)
-            yield warning(
-                "empty-outputs", f"{texts.name}: empty for {some(ids, len(empty))}.", where=texts.name, ids=ids
-            )
+            yield texts.warning("empty-outputs", f"empty for {texts.items(empty)}.", empty)
 
 
 @check(
@@ -136,13 +133,11 @@ def truncated(subject: Subject) -> Iterator[Note]:
         ]
         cut = [place for place in whole if not _ENDS.search(texts.lines[place])]
         if len(cut) >= 5 and len(cut) > _MANY_CUT * len(whole):
-            ids = subject.ids(texts, cut)
-            yield warning(
+            yield texts.warning(
                 "truncated",
-                f"{texts.name}: {len(cut)} of {len(whole)} outputs do not end where a sentence ends; the first is "
-                f"item {ids[0]}, “…{texts.lines[cut[0]][-25:]}”.",
-                where=texts.name,
-                ids=ids,
+                f"{len(cut)} of {len(whole)} outputs do not end where a sentence ends; the first is item "
+                f"{texts.ids(cut)[0]}, “…{texts.lines[cut[0]][-25:]}”.",
+                cut,
             )
 
 
@@ -153,15 +148,10 @@ def truncated(subject: Subject) -> Iterator[Note]:
 )
 def copies(subject: Subject) -> Iterator[Note]:
     for name, copied in _copied(subject).items():
-        total = len(subject.systems[name].lines)
+        texts = subject.systems[name]
+        total = len(texts.lines)
         if total >= 5 and len(copied) > _MANY_COPIES * total:
-            texts = subject.systems[name]
-            yield warning(
-                "copies",
-                f"{texts.name}: {len(copied)} of {total} outputs are the source, word for word.",
-                where=texts.name,
-                ids=subject.ids(texts, copied),
-            )
+            yield texts.warning("copies", f"{len(copied)} of {total} outputs are the source, word for word.", copied)
 
 
 @check(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from plainly.questions.doctor.subject import Collection, Subject, check, some, warning
+from plainly.questions.doctor.subject import Collection, Subject, check, warning
 from plainly.render.numbers import listed
 from plainly.result import Note
 
@@ -35,13 +35,8 @@ def double_tokenisation(subject: Subject) -> Iterator[Note]:
     for texts in subject.collections():
         twice = texts.matching(_TWICE) if any(mark in texts.joined for mark in _TWICE_MARKS) else []
         if twice:
-            ids = subject.ids(texts, twice)
-            yield warning(
-                "double-tokenisation",
-                f"{texts.name}: tokenised twice, {some(ids, len(twice))}: {_excerpt(texts, twice[0], _TWICE)}.",
-                where=texts.name,
-                ids=ids,
-            )
+            message = f"tokenised twice, {texts.items(twice)}: {_excerpt(texts, twice[0], _TWICE)}."
+            yield texts.warning("double-tokenisation", message, twice)
     tokenised = [texts.name for texts in subject.collections() if (texts.tokenised or 0) > _TOKENISED]
     if tokenised and any(map(_tokenises, subject.specs or ("bleu",))):
         yield warning(
@@ -119,13 +114,8 @@ def _pattern(subject: Subject, code: str, pattern: re.Pattern[str], what: str) -
     for texts in subject.collections():
         places = texts.matching(pattern)
         if places:
-            ids = subject.ids(texts, places)
-            yield warning(
-                code,
-                f"{texts.name}: {what} {_excerpt(texts, places[0], pattern)}, in {some(ids, len(places))}.",
-                where=texts.name,
-                ids=ids,
-            )
+            excerpt = _excerpt(texts, places[0], pattern)
+            yield texts.warning(code, f"{what} {excerpt}, in {texts.items(places)}.", places)
 
 
 def _excerpt(texts: Collection, place: int, pattern: re.Pattern[str]) -> str:

@@ -20,6 +20,7 @@ class Collection:
     name: str
     lines: tuple[str, ...]
     owners: tuple[int, ...]  # the item that each text belongs to
+    names: tuple[str, ...]  # the ids of all items
 
     @cached_property
     def joined(self) -> str:
@@ -43,6 +44,19 @@ class Collection:
         if not pattern.search(self.joined):
             return []
         return [place for place, line in enumerate(self.lines) if pattern.search(line)]
+
+    def ids(self, places: Sequence[int], *, most: int = 20) -> tuple[str, ...]:
+        """The ids of the items that the texts at these places belong to."""
+        items = dict.fromkeys(self.owners[place] for place in places)
+        return tuple(self.names[item] for item in list(items)[:most])
+
+    def items(self, places: Sequence[int]) -> str:
+        """The same in a message."""
+        return some(self.ids(places), len(places))
+
+    def warning(self, code: str, message: str, places: Sequence[int]) -> Note:
+        """What a check has seen at these places."""
+        return warning(code, f"{self.name}: {message}", where=self.name, ids=self.ids(places))
 
 
 @dataclass(frozen=True)
@@ -71,19 +85,18 @@ class Subject:
     @cached_property
     def sources(self) -> Collection:
         if not self.evalset.has_sources:
-            return Collection("the sources", (), ())
+            return Collection("the sources", (), (), ())
         return self._texts("the sources", self.evalset.sources)
 
     @cached_property
     def references(self) -> Collection:
-        if not self.evalset.references:
-            return Collection("the references", (), ())
         rows = self.evalset.references
         if self.quick:
-            pairs = [(rows[i][i % len(rows[i])], i) for i in self.chosen if rows[i]]
+            pairs = [(rows[i][i % len(rows[i])], i) for i in self.chosen if rows and rows[i]]
         else:
-            pairs = [(reference, i) for i in self.chosen for reference in rows[i]]
-        return Collection("the references", tuple(text for text, _ in pairs), tuple(i for _, i in pairs))
+            pairs = [(reference, i) for i in self.chosen if rows for reference in rows[i]]
+        lines, owners = zip(*pairs, strict=True) if pairs else ((), ())
+        return Collection("the references", lines, owners, self.evalset.ids)
 
     @cached_property
     def systems(self) -> dict[str, Collection]:
@@ -95,13 +108,8 @@ class Subject:
             if texts.lines:
                 yield texts
 
-    def ids(self, texts: Collection, places: Sequence[int], *, most: int = 20) -> tuple[str, ...]:
-        """The ids of the items that texts at these places belong to."""
-        items = dict.fromkeys(texts.owners[place] for place in places)
-        return tuple(self.evalset.ids[item] for item in list(items)[:most])
-
     def _texts(self, name: str, lines: Sequence[str]) -> Collection:
-        return Collection(name, tuple(lines[i] for i in self.chosen), self.chosen)
+        return Collection(name, tuple(lines[i] for i in self.chosen), self.chosen, self.evalset.ids)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The papers that plainly stands on, computed again: one module a paper, its cells beside the published ones.
 
 Adding a recipe: a module with ``run(options) -> list[Cell]`` and ``conclusions(cells) -> list[str]``, the published
-tables as data in ``published/NAME.toml``, and one line here.
+tables as data in ``published/NAME.toml``, and its name here.
 """
 
 from __future__ import annotations
@@ -14,34 +14,13 @@ from types import ModuleType
 from plainly.errors import BadInput, UnknownName
 from plainly.machine import cores
 from plainly.progress import Progress, unseen
-from plainly.questions.reproduce.cells import SCHEMA, Cell, RecipeOptions, Reproduction
+from plainly.questions.reproduce.cells import SCHEMA, Cell, RecipeOptions, Reproduction, published
 from plainly.result import Listing
 
 __all__ = ["RECIPES", "Cell", "RecipeOptions", "Reproduction", "recipe", "recipes", "reproduce"]
 
-# Name → (module, what it reproduces).
-RECIPES: dict[str, tuple[str, str]] = {
-    "fkgl-gaming": (
-        "plainly.questions.reproduce.fkgl_gaming",
-        "Flesch-Kincaid is not a text simplification evaluation metric (Tanprasert & Kauchak 2021)",
-    ),
-    "assetann": (
-        "plainly.questions.reproduce.assetann",
-        "Linguistic corpus annotation for automatic text simplification evaluation (Cardon et al. 2022)",
-    ),
-    "bleu-splitting": (
-        "plainly.questions.reproduce.bleu_splitting",
-        "BLEU is not suitable for the evaluation of text simplification (Sulem et al. 2018)",
-    ),
-    "sle": (
-        "plainly.questions.reproduce.sle",
-        "Simplicity Level Estimate: a learned reference-less metric for sentence simplification (Cripwell et al. 2023)",
-    ),
-    "tradeoff": (
-        "plainly.questions.reproduce.tradeoff",
-        "Human evaluation for text simplification: the simplicity–adequacy tradeoff (Schwarzer and Kauchak 2018)",
-    ),
-}
+# In the order in which they are listed; the module of "fkgl-gaming" is fkgl_gaming.
+RECIPES = ("fkgl-gaming", "assetann", "bleu-splitting", "sle", "tradeoff")
 
 
 def reproduce(
@@ -81,7 +60,7 @@ def reproduce(
 
 def recipes() -> Listing:
     """The papers that can be reproduced."""
-    rows = tuple({"name": name, "title": title} for name, (_, title) in RECIPES.items())
+    rows = tuple({"name": name, "title": published(name)["title"]} for name in RECIPES)
     return Listing({"schema": SCHEMA, "recipes": list(rows)}, rows, {"name": "name", "title": "paper"})
 
 
@@ -89,4 +68,4 @@ def recipe(name: str) -> ModuleType:
     """The module of a recipe, imported only now."""
     if name not in RECIPES:
         raise UnknownName("recipe", name, RECIPES, see="plainly reproduce --list")
-    return importlib.import_module(RECIPES[name][0])
+    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")

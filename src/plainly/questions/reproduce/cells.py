@@ -134,8 +134,8 @@ class Reproduction(Result):
         return [Note(sentence, kind="claim") for sentence in self.conclusions]
 
 
-def published(name: str) -> dict[str, dict[str, Any]]:
-    """A paper's printed tables: for each table its columns, and its rows by name."""
+def published(name: str) -> dict[str, Any]:
+    """A paper's title and printed tables: for each table its columns, and its rows by name."""
     return tomllib.loads((_PUBLISHED / f"{name}.toml").read_text(encoding="utf-8"))
 
 

@@ -34,7 +34,7 @@ from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.questions.audit.catalogue import chosen
 from plainly.questions.audit.sweep import Curve, Sweep, sweep
 from plainly.questions.reproduce import stops
-from plainly.questions.reproduce.cells import ORIGINS, Cell, RecipeOptions, published
+from plainly.questions.reproduce.cells import ORIGINS, Cell, RecipeOptions, cells_of, published
 from plainly.text import counts
 
 ITEMS = 1077
@@ -302,7 +302,7 @@ def _other_items(items: int) -> str:
 
 def _table3(printed: dict[str, Any], outputs: LicensedOutputs) -> list[Cell]:
     evalset = outputs.evalset
-    cells = []
+    cells: list[Cell] = []
     for row, values in printed.items():
         if row == "columns":
             continue
@@ -316,30 +316,22 @@ def _table3(printed: dict[str, Any], outputs: LicensedOutputs) -> list[Cell]:
             totals[2] / words,
             100 * dict(zip(Splits.outputs, Splits().score(stops.sum(axis=0)), strict=True))["full_stops"],
         )
-        sound = (totals[1] / totals[0], totals[2] / totals[1], None)
+        sound = (totals[1] / totals[0], totals[2] / totals[1], math.nan)
         recipes = (
             f"words of the whole file, runs of punctuation between spaces included, by {how}; sound: plainly's own "
             "words and sentences",
             "syllables by plainly's rules by the same words; the paper's counter is not known. sound: by plainly's own",
             "lines with more full stops than the source",
         )
-        other = _other_items(len(lines))
         for place, column in enumerate(printed["columns"]):
-            decimals = 2 if (row, place) == ("Original", 0) else 3
-            tolerance = (0.05, 0.1, 0.1)[place]
-            kept = sound[place]
-            cells.append(
-                Cell(
-                    "3",
-                    row,
-                    column,
-                    values[place],
-                    float(ours[place]),
-                    decimals,
-                    tolerance,
-                    f"{recipes[place]}{other}",
-                    None if kept is None else float(kept),
-                )
+            cells += cells_of(
+                "3",
+                {"columns": [column], row: [values[place]]},
+                {(row, column): ours[place]},
+                decimals=2 if (row, place) == ("Original", 0) else 3,
+                tolerance=(0.05, 0.1, 0.1)[place],
+                recipe=f"{recipes[place]}{_other_items(len(lines))}",
+                sound={(row, column): sound[place]},
             )
     return cells
 
