@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
-from plainly.errors import BadInput, UnknownName
+from plainly.errors import BadInput, UnknownName, way
 from plainly.machine import cores
 from plainly.progress import Progress, unseen
 from plainly.questions.reproduce.cells import SCHEMA, Cell, RecipeOptions, Reproduction, published
@@ -52,9 +52,8 @@ def reproduce(
     )
     cells = module.run(options)
     if not cells:
-        raise BadInput(
-            f"{name} has no table {', '.join(sorted(chosen or ()))}. Without a choice of tables, all are computed."
-        )
+        missing, option = ", ".join(sorted(chosen or ())), way("tables=", "--table")
+        raise BadInput(f"{name} has no table {missing}. Leave out {option} to see all of them.")
     return Reproduction(name, tuple(cells), tuple(module.conclusions(cells)))
 
 

@@ -125,21 +125,20 @@ def _texts(options: RecipeOptions) -> PaperTexts:
     simple = data.load("turkcorpus/test-simplewiki", progress=options.progress)
     source = [moses(text) for text in data.load("turkcorpus/test-gem", progress=options.progress).sources]
     rated = data.load("hsplit/first70", progress=options.progress)
-    outputs = {
-        system: [text.strip() for text in data.outputs("hsplit/first70", system, progress=options.progress)]
-        for system in (*WITHOUT_SPLITS, *SPLITTING)
-        if system not in ("Identity", "SBMT-SARI")
-    }
+    wanted = [system for system in (*WITHOUT_SPLITS, *SPLITTING) if system not in ("Identity", "SBMT-SARI")]
+    published_outputs = data.outputs_of("hsplit/first70", wanted, progress=options.progress)
+    outputs = {system: [text.strip() for text in texts] for system, texts in published_outputs.items()}
     sbmt = data.outputs("turkcorpus/test-legacy", "xu/SBMT-SARI", progress=options.progress)
     outputs["SBMT-SARI"] = [moses(text) for text in sbmt[:RATED]]
     outputs["Identity"] = source[:RATED]
     outputs |= {name: [row[number] for row in rated.references] for number, name in enumerate(HSPLIT)}
+    splits = data.outputs_of("turkcorpus/test-gem", HSPLIT, progress=options.progress)
     return PaperTexts(
         source,
         [(moses(row[0]),) for row in simple.references],
         [tuple(map(moses, row)) for row in legacy.references],
         outputs,
-        [list(data.outputs("turkcorpus/test-gem", name, progress=options.progress)) for name in HSPLIT],
+        [list(splits[name]) for name in HSPLIT],
         legacy,
         simple,
     )

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plainly.engines import engine
-from plainly.errors import BadInput, DataUnavailable, MissingExtra
+from plainly.errors import BadInput, DataUnavailable, MissingExtra, way
 from plainly.evalset import EvalSet
 from plainly.inputs.lines import read_lines
 from plainly.metrics.form import Length, Splits
@@ -65,7 +65,7 @@ class PaperFkgl(Metric):
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Scoring:
     """How a column of numbers is computed: with the paper's recipe, and soundly."""
 
     spec: str
@@ -75,9 +75,9 @@ class _Way:
     recipe: str
 
 
-WAYS = {
-    "BLEU": _Way(BLEU, BLEU, 0.01, 0.004, "bleu: corpus, cased, 13a, one reference"),
-    "SARI": _Way(
+SCORINGS = {
+    "BLEU": _Scoring(BLEU, BLEU, 0.01, 0.004, "bleu: corpus, cased, 13a, one reference"),
+    "SARI": _Scoring(
         SARI,
         SARI_SOUND,
         0.01,
@@ -85,7 +85,7 @@ WAYS = {
         f"{SARI}: eight references of which seven are empty, source not tokenised, output and reference 13a; sound: "
         "the one reference there is",
     ),
-    "FKGL": _Way(
+    "FKGL": _Scoring(
         "paper_fkgl",
         FKGL_SOUND,
         1.0,
@@ -112,9 +112,10 @@ class LicensedOutputs:
 def run(options: RecipeOptions) -> list[Cell]:
     """The cells of Tables 1 to 10, or of those that were asked for; figures where a directory for them is given."""
     if options.outputs is None:
+        option = way("outputs=DIR", "plainly reproduce fkgl-gaming --outputs DIR")
         raise BadInput(
             "The outputs of this paper are licensed and cannot be fetched. Name a directory with Complex, Reference, "
-            f"{', '.join(SYSTEMS.values())}, one sentence a line: plainly reproduce fkgl-gaming --outputs DIR"
+            f"{', '.join(SYSTEMS.values())}, one sentence a line: {option}"
         )
     outputs = read(options.outputs)
     printed = published("fkgl-gaming")
@@ -248,35 +249,35 @@ def _cell(
     *,
     decimals: int = 4,
 ) -> Cell:
-    way = WAYS[metric]
+    scoring = SCORINGS[metric]
 
     def at(spec: str) -> float:
-        return way.scale * float(swept.headline(system, attack, spec)[level])
+        return scoring.scale * float(swept.headline(system, attack, spec)[level])
 
-    sound = at(way.sound) if way.sound != way.spec else None
-    recipe = f"{way.recipe}{_trials(swept, level)}"
-    return Cell(table, row, column, value, at(way.spec), decimals, way.tolerance, recipe, sound)
+    sound = at(scoring.sound) if scoring.sound != scoring.spec else None
+    recipe = f"{scoring.recipe}{_trials(swept, level)}"
+    return Cell(table, row, column, value, at(scoring.spec), decimals, scoring.tolerance, recipe, sound)
 
 
 def _parts_table(table: str, system: str, rows: dict[str, list[float]], swept: Sweep) -> Iterator[Cell]:
     attacks = [attack.name for attack in swept.design.attacks]
     for row, values in rows.items():
         metric, part = row.split(" ", 1)
-        way = WAYS[metric]
+        scoring = SCORINGS[metric]
         for place, value in enumerate(values):
             attack, level = attacks[max(place - 1, 0)], 10 if place else 0
             repeats = system != "Dress-Ls" and (place > 0 or metric == "SARI")
             shown = "Dress-Ls" if repeats else system
-            sound = way.sound if metric == "SARI" else way.spec
+            sound = scoring.sound if metric == "SARI" else scoring.spec
             yield Cell(
                 table=table,
                 row=row if table == "2" else f"{system} {part}",
                 column=attack if place else "0 %",
                 published=value,
-                ours=0.01 * _part(swept.curve(shown, attack, way.spec), swept, way.spec, part, level),
+                ours=0.01 * _part(swept.curve(shown, attack, scoring.spec), swept, scoring.spec, part, level),
                 decimals=4,
                 tolerance=0.004,
-                recipe=f"{way.recipe}{_trials(swept, level)}",
+                recipe=f"{scoring.recipe}{_trials(swept, level)}",
                 sound=0.01 * _part(swept.curve(system, attack, sound), swept, sound, part, level)
                 if repeats or metric == "SARI"
                 else None,
@@ -353,12 +354,12 @@ def draw(swept: Sweep, printed: dict[str, Any], directory: Path) -> list[Path]:
         raise BadInput(f"There is no directory {directory} for the figures. Make it first.")
     paths = []
     for number, metric in enumerate(("FKGL", "BLEU", "SARI"), start=1):
-        way = WAYS[metric]
+        scoring = SCORINGS[metric]
         crosses = {
-            attack: [(10.0 * (place + 1), value / way.scale) for place, value in enumerate(values)]
+            attack: [(10.0 * (place + 1), value / scoring.scale) for place, value in enumerate(values)]
             for attack, values in printed["table4"][metric].items()
         }
         title = f"Figure {number}: {metric} of Dress-Ls"
-        chart = figures.figure(swept, "Dress-Ls", way.spec, title=title, axis=metric, marks=crosses)
+        chart = figures.figure(swept, "Dress-Ls", scoring.spec, title=title, axis=metric, marks=crosses)
         paths += figures.save(chart, directory / f"figure{number}-{metric.lower()}")
     return paths
