@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from plainly import data
 from plainly.cli import main
-from plainly.errors import UnknownName
+from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
 from plainly.questions import doctor
+from plainly.result import Note
 
 # What the doctor finds in public sets, and why that is right. docs/doctor.md says the same; a test compares them.
 TOKENISED = "the set is published tokenised"
@@ -150,8 +151,8 @@ FAULTS: dict[str, Callable[[], tuple[EvalSet, dict[str, list[str]]]]] = {
 }
 
 
-def _codes(found: list[doctor.Finding]) -> set[str]:
-    return {finding.code for finding in found}
+def _codes(warnings: Sequence[Note]) -> set[str]:
+    return {warning.code for warning in warnings}
 
 
 def test_a_clean_set_is_clean():
@@ -183,18 +184,18 @@ def test_faults_do_not_raise_unrelated_alarms():
 def test_text_that_was_tokenised_twice():
     _, outputs = _clean()
     texts = ["He did n ' t know & quot ; it & quot ;.", *outputs["A"][1:]]
-    (found,) = doctor.diagnose(*_with(outputs=texts))
-    assert found.code == "double-tokenisation"
-    assert "twice" in found.message
-    assert found.ids == ("1",)
+    (warning,) = doctor.diagnose(*_with(outputs=texts))
+    assert warning.code == "double-tokenisation"
+    assert "twice" in warning.message
+    assert warning.ids == ("1",)
 
 
 def test_other_scripts_and_expected_languages():
     _, outputs = _clean()
     texts = ["Комитет одобрил новый бюджет после долгих споров.", *outputs["A"][1:]]
-    (found,) = doctor.diagnose(*_with(outputs=texts))
-    assert found.code == "language"
-    assert "Cyrillic" in found.message
+    (warning,) = doctor.diagnose(*_with(outputs=texts))
+    assert warning.code == "language"
+    assert "Cyrillic" in warning.message
     evalset, outputs = _clean()
     assert "language" in _codes(doctor.diagnose(evalset, outputs, language="fr"))
     german = [
@@ -207,9 +208,9 @@ def test_other_scripts_and_expected_languages():
 def test_copies_name_the_metrics_that_reward_them():
     evalset, outputs = _clean()
     assert doctor.diagnose(evalset, outputs, ["sari", "bleu"]) == []
-    found = doctor.diagnose(evalset, {"A": list(SENTENCES)}, ["sari(variant=hf)", "sari(variant=t2t)"])
-    assert _codes(found) == {"copies", "copy-rewarding-metric"}
-    message = next(finding.message for finding in found if finding.code == "copy-rewarding-metric")
+    warnings = doctor.diagnose(evalset, {"A": list(SENTENCES)}, ["sari(variant=hf)", "sari(variant=t2t)"])
+    assert _codes(warnings) == {"copies", "copy-rewarding-metric"}
+    message = next(warning.message for warning in warnings if warning.code == "copy-rewarding-metric")
     assert "sari(variant=hf), sari(variant=t2t)" in message
     assert "100%" in message
 
@@ -224,8 +225,8 @@ def test_groups_excuse_duplicates():
 
 def test_a_shift_is_named():
     _, outputs = _clean()
-    (found,) = doctor.diagnose(*_with(outputs=[outputs["A"][-1], *outputs["A"][:-1]]))
-    assert "earlier" in found.message
+    (warning,) = doctor.diagnose(*_with(outputs=[outputs["A"][-1], *outputs["A"][:-1]]))
+    assert "earlier" in warning.message
 
 
 @pytest.mark.mirror
@@ -233,9 +234,9 @@ def test_fewer_references_than_the_public_set_has(mirror: Path):
     asset = data.load("asset/test")
     outputs = {"ACCESS": data.outputs("asset/test", "ACCESS")}
     fewer = EvalSet.of(asset.sources, references=[row[:1] for row in asset.references])
-    (found,) = doctor.diagnose(fewer, outputs)
-    assert found.code == "fewer-references"
-    assert "asset/test (10 references an item)" in found.message
+    (warning,) = doctor.diagnose(fewer, outputs)
+    assert warning.code == "fewer-references"
+    assert "asset/test (10 references an item)" in warning.message
     eight = EvalSet.of(asset.sources, references=[row[:8] for row in asset.references])
     assert doctor.diagnose(eight, outputs) == [], "the sources are TurkCorpus's too, which has eight"
 
@@ -250,8 +251,8 @@ def test_public_sets_have_the_faults_that_are_listed_and_no_others(mirror: Path,
 @pytest.mark.parametrize("name", ["asset/test", "turkcorpus/test"])
 def test_published_outputs_have_the_faults_that_are_listed_and_no_others(mirror: Path, name):
     outputs = {system: data.outputs(name, system) for system in data.systems(name)}
-    found = [finding for finding in doctor.diagnose(data.load(name), outputs) if finding.where in outputs]
-    assert {(finding.where, finding.code) for finding in found} == {
+    warnings = [warning for warning in doctor.diagnose(data.load(name), outputs) if warning.where in outputs]
+    assert {(warning.where, warning.code) for warning in warnings} == {
         (system, code) for system, codes in IN_OUTPUTS.items() for code in codes
     }
 
@@ -262,9 +263,9 @@ def test_a_line_lost_from_a_published_output_is_found(mirror: Path):
     slipped = [*outputs[:200], *outputs[201:], outputs[200]]
     evalset = data.load("asset/test")
     for look in (doctor.diagnose, doctor.quick):
-        found = [finding for finding in look(evalset, {"ACCESS": slipped}) if finding.code == "misaligned"]
-        assert found, look
-        assert "1 later" in found[0].message
+        messages = [warning.message for warning in look(evalset, {"ACCESS": slipped}) if warning.code == "misaligned"]
+        assert messages, look
+        assert "1 later" in messages[0]
 
 
 def test_every_exception_is_in_the_documentation():
@@ -277,7 +278,8 @@ def test_every_exception_is_in_the_documentation():
 
 def test_codes_are_explained(capsys):
     for code in doctor.codes():
-        assert len(doctor.explain(code)) > 80
+        (explained,) = doctor.explain(code).records()
+        assert len(explained["explanation"]) > 80
     with pytest.raises(UnknownName, match="Did you mean 'brackets'"):
         doctor.explain("bracket")
     assert main(["doctor", "--explain", "misaligned"]) == 0
@@ -295,9 +297,37 @@ def test_the_command_says_what_it_found_and_exits_with_one(tmp_path: Path, capsy
     assert main(["doctor", *files]) == 0
     assert capsys.readouterr().out == ""
     assert main(["doctor", str(tmp_path / "out"), *files, "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert found["schema"] == "plainly.doctor/1"
-    assert [(warning["code"], warning["items"]) for warning in found["warnings"]] == [("empty-outputs", ["1"])]
+    diagnosis = json.loads(capsys.readouterr().out)
+    assert diagnosis["schema"] == "plainly.doctor/1"
+    assert list(diagnosis) == ["schema", "test_set", "items", "checks", "warnings"]
+    assert [(warning["code"], warning["items"]) for warning in diagnosis["warnings"]] == [("empty-outputs", ["1"])]
+    assert main(["doctor", str(tmp_path / "out"), *files]) == 1
+    printed = capsys.readouterr()
+    assert "empty-outputs  out: empty for item 1." in printed.out
+    assert "17 checks on 12 items and 1 system: 1 found something." in printed.err
+    assert "--explain empty-outputs" in printed.err
+
+
+def test_from_python_texts_are_taken_as_everywhere_and_a_set_may_come_alone():
+    evalset, outputs = _with(outputs=["", *_clean()[1]["A"][1:]])
+    diagnosis = doctor.doctor(sources=evalset.sources, references=evalset.references, outputs=outputs["A"])
+    assert [record["items"] for record in diagnosis.records()] == ["1"]
+    assert "empty-outputs" in repr(diagnosis)
+    assert (
+        repr(doctor.doctor(evalset=evalset)) == repr(doctor.doctor(evalset)) == "17 checks on 12 items: nothing found."
+    )
+    assert doctor.doctor(sources=SENTENCES).json()["items"] == 12
+    (copies, rewarding) = doctor.doctor(evalset, outputs=SENTENCES, metrics="sari(variant=hf)").warnings
+    assert (copies.code, rewarding.code) == ("copies", "copy-rewarding-metric")
+    with pytest.raises(UnknownName, match="language 'xx'"):
+        doctor.doctor(evalset, language="xx")
+    with pytest.raises(BadInput, match="outputs"):
+        doctor.doctor()
+
+
+def _warned(printed: str) -> set[str]:
+    """The codes of the warnings in a score's JSON; remarks stand beside them there, with the severity note."""
+    return {warning["code"] for warning in json.loads(printed)["warnings"] if warning["severity"] != "note"}
 
 
 def test_score_warns_on_stderr_and_in_json(tmp_path: Path, capsys):
@@ -308,8 +338,8 @@ def test_score_warns_on_stderr_and_in_json(tmp_path: Path, capsys):
     (tmp_path / "copy").write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
     assert main(["score", *files, "-m", "sari(variant=hf)", "--json"]) == 0
     printed = capsys.readouterr()
-    assert {w["code"] for w in json.loads(printed.out)["warnings"]} == {"copies", "copy-rewarding-metric"}
+    assert _warned(printed.out) == {"copies", "copy-rewarding-metric"}
     assert "[copies] copy: 12 of 12" in printed.err
     assert "--explain" in printed.err
     assert main(["score", *files, "--json", "--no-advice"]) == 0
-    assert json.loads(capsys.readouterr().out)["warnings"] == []
+    assert _warned(capsys.readouterr().out) == set()

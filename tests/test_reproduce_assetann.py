@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from plainly.questions.reproduce.assetann import conclusions, run
-from plainly.questions.reproduce.cells import Cell, Options
+from plainly.questions.reproduce.cells import Cell, RecipeOptions
 
 pytest.importorskip("sklearn")
 
 
 @pytest.fixture(scope="module")
 def cells(mirror: Path) -> list[Cell]:
-    return run(Options())
+    return run(RecipeOptions())
 
 
 def _verdicts(cells: list[Cell], table: str) -> Counter[str]:
@@ -90,4 +90,4 @@ def test_what_the_artefacts_change_is_said(cells: list[Cell]) -> None:
 
 
 def test_one_table_can_be_asked_for(mirror: Path) -> None:
-    assert {cell.table for cell in run(Options(tables=frozenset({"7"})))} == {"7"}
+    assert {cell.table for cell in run(RecipeOptions(tables=frozenset({"7"})))} == {"7"}

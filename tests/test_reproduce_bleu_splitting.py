@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plainly.questions.reproduce import Options, recipe
+from plainly.questions.reproduce import RecipeOptions, recipe
 from plainly.questions.reproduce.bleu_splitting import count_sentences
 from plainly.questions.reproduce.cells import Cell
 
@@ -15,8 +15,8 @@ Cells = dict[tuple[str, str, str], Cell]
 
 @pytest.fixture(scope="module")
 def cells(mirror: Path) -> Cells:
-    found = recipe("bleu-splitting").run(Options())
-    return {(cell.table, cell.row, cell.column): cell for cell in found}
+    computed = recipe("bleu-splitting").run(RecipeOptions())
+    return {(cell.table, cell.row, cell.column): cell for cell in computed}
 
 
 def ours(cells: Cells, table: str, row: str) -> list[float]:

@@ -18,7 +18,7 @@ import sacrebleu
 
 from plainly.errors import BadInput, PlainlyError
 from plainly.questions.reproduce import fkgl_gaming, recipe, stops
-from plainly.questions.reproduce.cells import Cell, Options, published, tally
+from plainly.questions.reproduce.cells import Cell, RecipeOptions, published, tally
 from plainly.text import counts
 
 PRINTED = published("fkgl-gaming")
@@ -63,19 +63,19 @@ def test_curves_are_nearly_straight_so_a_wrong_digit_would_stand_out() -> None:
 
 @pytest.fixture(scope="module")
 def outputs(mirror: Path) -> Path:
-    found = sorted(mirror.glob("**/system_outputs/pwkp/test/Dress-Ls.tok"))
-    assert found, "the mirror has no PWKP outputs"
-    return found[0].parent
+    paths = sorted(mirror.glob("**/system_outputs/pwkp/test/Dress-Ls.tok"))
+    assert paths, "the mirror has no PWKP outputs"
+    return paths[0].parent
 
 
 @pytest.fixture(scope="module")
 def cells(outputs: Path) -> dict[tuple[str, str, str], Cell]:
-    found = fkgl_gaming.run(Options(outputs=outputs, trials=2))
-    assert {table: sum(verdicts.values()) for table, verdicts in tally(found).items()} == {
+    computed = fkgl_gaming.run(RecipeOptions(outputs=outputs, trials=2))
+    assert {table: sum(verdicts.values()) for table, verdicts in tally(computed).items()} == {
         "1": 169, "2": 70, "3": 21, "4": 177, "5": 180, "6": 180, "7": 180, "8": 180, "9": 140, "10": 420,
     }  # fmt: skip
-    assert [int(cell.table) for cell in found] == sorted(int(cell.table) for cell in found)
-    return {(cell.table, cell.row, cell.column): cell for cell in found}
+    assert [int(cell.table) for cell in computed] == sorted(int(cell.table) for cell in computed)
+    return {(cell.table, cell.row, cell.column): cell for cell in computed}
 
 
 def _lines(outputs: Path, name: str) -> list[str]:
@@ -203,10 +203,10 @@ def test_where_the_paper_repeats_dress_ls_we_do_too_and_show_the_sound_value(
 
 
 def test_only_the_tables_asked_for(outputs: Path) -> None:
-    found = fkgl_gaming.run(Options(outputs=outputs, tables=frozenset({"6"}), trials=1))
-    assert {cell.table for cell in found} == {"6"}
-    assert len(found) == 180
-    assert {cell.table for cell in fkgl_gaming.run(Options(outputs=outputs, tables=frozenset({"3"})))} == {"3"}
+    cells = fkgl_gaming.run(RecipeOptions(outputs=outputs, tables=frozenset({"6"}), trials=1))
+    assert {cell.table for cell in cells} == {"6"}
+    assert len(cells) == 180
+    assert {cell.table for cell in fkgl_gaming.run(RecipeOptions(outputs=outputs, tables=frozenset({"3"})))} == {"3"}
 
 
 def test_conclusions_are_drawn_from_the_cells(cells: dict[tuple[str, str, str], Cell]) -> None:
@@ -219,7 +219,7 @@ def test_conclusions_are_drawn_from_the_cells(cells: dict[tuple[str, str, str], 
 def test_figures_are_drawn(outputs: Path, tmp_path: Path) -> None:
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
-    fkgl_gaming.run(Options(outputs=outputs, tables=frozenset({"4"}), trials=1, figures=tmp_path))
+    fkgl_gaming.run(RecipeOptions(outputs=outputs, tables=frozenset({"4"}), trials=1, figures=tmp_path))
     for stem in ("figure1-fkgl", "figure2-bleu", "figure3-sari"):
         assert (tmp_path / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
         svg = (tmp_path / f"{stem}.svg").read_text(encoding="utf-8")
@@ -237,14 +237,14 @@ def _directory(tmp_path: Path, *, ending: str = ".txt", without: str = "", short
 
 @pytest.mark.parametrize("ending", ["", ".txt", ".tok", ".tok.low"])
 def test_files_are_found_whatever_their_endings(tmp_path: Path, ending: str) -> None:
-    found = fkgl_gaming.read(_directory(tmp_path, ending=ending))
-    assert len(found.evalset) == 3
-    assert set(found.files) == {"Complex", "Reference", *SYSTEMS}
+    licensed = fkgl_gaming.read(_directory(tmp_path, ending=ending))
+    assert len(licensed.evalset) == 3
+    assert set(licensed.files) == {"Complex", "Reference", *SYSTEMS}
 
 
 def test_wrong_directories_are_said(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="licensed"):
-        fkgl_gaming.run(Options())
+        fkgl_gaming.run(RecipeOptions())
     with pytest.raises(BadInput, match="no directory"):
         fkgl_gaming.read(tmp_path / "nowhere")
     with pytest.raises(BadInput, match="no file Hybrid"):

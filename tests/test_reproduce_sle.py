@@ -8,7 +8,7 @@ import pytest
 
 from plainly import data
 from plainly.questions.meta import Filter
-from plainly.questions.reproduce import Options, recipe
+from plainly.questions.reproduce import RecipeOptions, recipe
 from plainly.questions.reproduce.cells import Cell
 from plainly.ratings import load
 
@@ -18,7 +18,7 @@ Cells = dict[tuple[str, str], Cell]
 
 @pytest.fixture(scope="module")
 def cells(mirror: Path) -> Cells:
-    return {(cell.table, cell.row): cell for cell in recipe("sle").run(Options()) if cell.table != "relations"}
+    return {(cell.table, cell.row): cell for cell in recipe("sle").run(RecipeOptions()) if cell.table != "relations"}
 
 
 def test_the_filter_leaves_139_and_167(mirror: Path) -> None:
@@ -38,8 +38,8 @@ def test_excluded_outputs(cells: Cells) -> None:
 
 
 def test_relations_are_exact(mirror: Path) -> None:
-    found = recipe("sle").run(Options(tables=frozenset({"relations"})))
-    assert [(cell.published, cell.verdict) for cell in found] == [(0.771, "exact"), (0.758, "exact")]
+    cells = recipe("sle").run(RecipeOptions(tables=frozenset({"relations"})))
+    assert [(cell.published, cell.verdict) for cell in cells] == [(0.771, "exact"), (0.758, "exact")]
 
 
 def test_the_four_correlations_are_within_003(cells: Cells) -> None:

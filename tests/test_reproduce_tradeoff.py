@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plainly.questions.reproduce import Options, recipe
+from plainly.questions.reproduce import RecipeOptions, recipe
 from plainly.questions.reproduce.cells import Cell
 
 pytestmark = pytest.mark.mirror
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.mirror
 
 @pytest.fixture(scope="module")
 def cells(mirror: Path) -> list[Cell]:
-    found: list[Cell] = recipe("tradeoff").run(Options())
-    return found
+    computed: list[Cell] = recipe("tradeoff").run(RecipeOptions())
+    return computed
 
 
 def test_simplicity_and_adequacy_rise_together_on_simplicity_da(cells: list[Cell]) -> None:

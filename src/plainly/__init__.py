@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from plainly.pages import report
     from plainly.questions.audit import audit
     from plainly.questions.compare import compare
+    from plainly.questions.doctor import doctor
+    from plainly.questions.grid import grid
+    from plainly.questions.reproduce import reproduce
     from plainly.questions.score import score
     from plainly.sampling import Sampling
 
@@ -25,6 +28,9 @@ _PUBLIC = {
     "score": "plainly.questions.score",
     "compare": "plainly.questions.compare",
     "audit": "plainly.questions.audit",
+    "doctor": "plainly.questions.doctor",
+    "grid": "plainly.questions.grid",
+    "reproduce": "plainly.questions.reproduce",
     "report": "plainly.pages",
     "load": "plainly.api",
     "systems": "plainly.api",
@@ -41,12 +47,15 @@ __all__ = [
     "__version__",
     "audit",
     "compare",
+    "doctor",
+    "grid",
     "load",
     "make_report",
     "metric",
     "metric_names",
     "plot",
     "report",
+    "reproduce",
     "score",
     "systems",
 ]

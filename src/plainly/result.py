@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -95,6 +96,29 @@ class Result(Protocol):
         from plainly.render.tables import html, paragraphs
 
         return "".join([*map(html, self.tables()), paragraphs([for_python(note.message) for note in self.notes()])])
+
+
+@dataclass(frozen=True, repr=False)
+class Listing(Result):
+    """What there is to choose from, a row each: metrics, papers, codes. ``columns`` are those shown, with headings."""
+
+    payload: Record
+    rows: tuple[Record, ...]
+    columns: Mapping[str, str]
+    remark: str = ""
+
+    def records(self) -> list[Record]:
+        return list(self.rows)
+
+    def json(self) -> Record:
+        return self.payload
+
+    def tables(self) -> list[Table]:
+        rows = tuple(tuple(str(row[column]) for column in self.columns) for row in self.rows)
+        return [Table(tuple(self.columns.values()), rows, text_columns=frozenset(range(len(self.columns))))]
+
+    def notes(self) -> list[Note]:
+        return [Note(self.remark)] if self.remark else []
 
 
 def warnings(result: Result) -> list[Record]:

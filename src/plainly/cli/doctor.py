@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from plainly.cli import inputs, output
-from plainly.evalset import EvalSet
+from plainly.cli import inputs
 from plainly.inputs.texts import Inputs
-from plainly.questions import doctor
+from plainly.questions.doctor import doctor, explain
 from plainly.questions.doctor.language import LANGUAGES
+from plainly.render.show import add_formats, show
 
 HELP = """Look for what is wrong with a test set and with what systems wrote.
 
@@ -28,40 +28,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--explain", metavar="CODE", help="say what a code means and what to do about it")
     parser.add_argument("--list", action="store_true", help="list all codes")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_formats(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.explain is not None or args.list:
-        codes = doctor.codes() if args.list else (args.explain,)
-        explained = {code: doctor.explain(code) for code in codes}
-        if args.json:
-            output.print_json(explained)
-        else:
-            print("\n\n".join(f"{code}\n  {text}" for code, text in explained.items()))
+    if args.list or args.explain is not None:
+        show(explain(*(() if args.list else (args.explain,))), args.format)
         return 0
-    given = _read(args)
-    specs = inputs.chosen_metrics(args, references=bool(given.evalset.references)) if args.metrics else ()
-    found = doctor.diagnose(given.evalset, given.outputs, specs, language=args.language)
-    if args.json:
-        output.print_json(
-            {
-                "schema": "plainly.doctor/1",
-                "test_set": given.evalset.name or None,
-                "items": len(given.evalset),
-                "checks": list(doctor.CHECKS),
-                "warnings": [finding.payload() for finding in found],
-            }
-        )
-    else:
-        for finding in found:
-            print(f"[{finding.code}] {finding.message}")
-        checked = f"{len(doctor.CHECKS)} checks on {_size(given.evalset, len(given.outputs))}"
-        codes_found = len({finding.code for finding in found})
-        output.note(f"{checked}: {f'{codes_found} found something' if found else 'nothing found'}.")
-        if found:
-            output.note(f"What a code means: plainly doctor --explain {found[0].code}")
-    return 1 if found else 0
+    texts = _read(args)
+    specs = inputs.chosen_metrics(args, references=bool(texts.evalset.references)) if args.metrics else ()
+    diagnosis = doctor(texts, metrics=specs, language=args.language)
+    show(diagnosis, args.format)
+    return 1 if diagnosis.warnings else 0
 
 
 def _read(args: argparse.Namespace) -> Inputs:
@@ -76,7 +54,3 @@ def _read(args: argparse.Namespace) -> Inputs:
 
         return Inputs(read_evalset(source=args.source, references=args.references, groups=args.groups), {})
     return inputs.read(args)
-
-
-def _size(evalset: EvalSet, systems: int) -> str:
-    return f"{len(evalset)} items" + (f" and {systems} system{'' if systems == 1 else 's'}" if systems else "")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from plainly.evalset import EvalSet
 from plainly.protocol import Metric
 from plainly.questions.comparisons import Comparisons
-from plainly.questions.doctor import Finding
+from plainly.result import Note
 from plainly.scoring.evaluate import Evaluation
 from plainly.stats.estimate import Estimate
 
@@ -92,7 +92,7 @@ class Material:
     outputs: Mapping[str, Sequence[str]]
     evaluation: Evaluation
     comparisons: Mapping[str, Comparisons] = field(default_factory=dict)  # by metric, corrected within it
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Note, ...] = ()
     habits: tuple[Habit, ...] = ()
     split: Mapping[str, Bools] = field(default_factory=dict)
     copied: Mapping[str, Bools] = field(default_factory=dict)

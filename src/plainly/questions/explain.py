@@ -1,27 +1,38 @@
-"""Why one name gives many numbers: SARI's variants on the same outputs, and which difference in counting moves them."""
+"""Which metrics there are, what one of them means, and why one name gives many numbers.
+
+SARI's variants on the same outputs show which difference in counting moves the score.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+import inspect
+import re
+import textwrap
+import typing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from plainly.evalset import EvalSet
+from plainly import registry
+from plainly.errors import BadInput
+from plainly.inputs.texts import TextArguments, take
 from plainly.metrics.sari import VARIANTS
-from plainly.result import Table
+from plainly.render.numbers import listed, number
+from plainly.result import Listing, Note, Record, Result, Table
 from plainly.scoring.evaluate import Evaluation, evaluate
 
+SCHEMA = "plainly.metrics/1"
 # The default first, then what changes one thing of it at a time, then the other families.
-SPECS = (
-    "sari",
-    "sari(delete=precision)",
-    "sari(average=paper)",
-    "sari(tokenize=none)",
-    "sari(lowercase=false)",
-    *(f"sari(variant={variant})" for variant in VARIANTS if variant != "easse"),
-)
+WHY = {
+    "sari": "the default: counts summed over the corpus, F1 for add, keep and delete; 0/0 is 0",
+    "sari(delete=precision)": "deletions scored by precision only, as the paper's formula has it",
+    "sari(average=paper)": "precision and recall averaged over n before F1, as the paper's formula has it",
+    "sari(tokenize=none)": "words split at spaces only, so that 'end.' and 'end' differ",
+    "sari(lowercase=false)": "capitals matter",
+    **{f"sari(variant={name})": variant.why for name, variant in VARIANTS.items() if name != "easse"},
+}
 _COPY = "a copy of the source"
 _WHY_A_COPY_WINS = {
     ("sari(variant=hf)", "sari(variant=t2t)"): "where nothing was added or deleted they count 0/0 as 1, full marks for "
@@ -29,90 +40,166 @@ _WHY_A_COPY_WINS = {
     ("sari(variant=star)",): "the source is not tokenised but the output is, so that on text with punctuation at the "
     "words ('end.') a copy counts as a change. Use it on tokenised files only.",
 }
+_WIDTH = 100
 
 
-@dataclass(frozen=True)
-class Explained:
+@dataclass(frozen=True, repr=False)
+class Explanation(Result):
     """Every variant on every system, and on a copy of the source for comparison."""
 
-    found: Evaluation
+    test_set: str
+    evaluation: Evaluation
     systems: tuple[str, ...]
 
-    def table(self) -> Table:
-        rows = []
-        for spec in SPECS:
-            cells = [self.found[system][spec].corpus for system in (*self.systems, _COPY)]
-            rows.append((spec, *(f"{values['sari']:.2f}" for values in cells), _why(spec)))
-        header = ("variant", *self.systems, _COPY, "what is different")
-        return Table(header, tuple(rows), text_columns=frozenset({0, len(header) - 1}))
+    def records(self) -> list[Record]:
+        return [
+            {"variant": spec, "system": system, "value": self._value(system, spec), "why": why}
+            for spec, why in WHY.items()
+            for system in self.evaluation
+        ]
 
-    def paragraphs(self) -> list[str]:
+    def json(self) -> Record:
+        return {
+            "schema": "plainly.explain/1",
+            "test_set": self.test_set or None,
+            "variants": [
+                {"spec": spec, "why": why, "scores": {system: self._value(system, spec) for system in self.evaluation}}
+                for spec, why in WHY.items()
+            ],
+            "explanation": [note.message for note in self.notes()],
+        }
+
+    def tables(self) -> list[Table]:
+        columns = (*self.systems, _COPY)
+        rows = tuple((spec, *(number(self._value(name, spec)) for name in columns), why) for spec, why in WHY.items())
+        header = ("variant", *columns, "what is different")
+        return [Table(header, rows, text_columns=frozenset({0, len(header) - 1}))]
+
+    def notes(self) -> list[Note]:
         """What follows from these numbers, in words."""
-        told = []
-        for system in self.systems:
-            values = self._values(system)
-            low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
-            told.append(
-                f"{system}: from {values[low]:.1f} ({low}) to {values[high]:.1f} ({high}), a spread of "
-                f"{values[high] - values[low]:.1f} points for the same text. Numbers from different variants must not "
-                "be compared."
-            )
+        sentences = [self._spread(system) for system in self.systems]
         for specs, reason in _WHY_A_COPY_WINS.items():
             rewarded = [spec for spec in specs if self._copy_wins(spec)]
             if rewarded:
-                told.append(
-                    f"A copy of the source scores at least as high as every system here under {_listed(rewarded)}: "
+                sentences.append(
+                    f"A copy of the source scores at least as high as every system here under {listed(rewarded)}: "
                     f"{reason}"
                 )
-        orders = {spec: self._ranking(spec) for spec in SPECS}
-        default = orders["sari"]
-        turned = [spec for spec, order in orders.items() if order != default]
+        turned = [spec for spec in WHY if self._ranking(spec) != self._ranking("sari")]
         if len(self.systems) > 1:
-            told.append(
-                f"The ranking differs from that of the default under {_listed(turned)}."
+            sentences.append(
+                f"The ranking differs from that of the default under {listed(turned, most=len(WHY))}."
                 if turned
                 else "All variants rank the systems alike."
             )
-        return told
+        return [Note(sentence, kind="claim") for sentence in sentences]
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "variants": [
-                {"spec": spec, "why": _why(spec), "scores": {s: self.found[s][spec].corpus["sari"] for s in self.found}}
-                for spec in SPECS
-            ],
-            "explanation": self.paragraphs(),
-        }
+    def _spread(self, system: str) -> str:
+        values = {spec: self._value(system, spec) for spec in WHY}
+        low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
+        return (
+            f"{system}: from {number(values[low], 1)} ({low}) to {number(values[high], 1)} ({high}), a spread of "
+            f"{number(values[high] - values[low], 1)} points for the same text. Numbers from different variants must "
+            "not be compared."
+        )
 
-    def _values(self, system: str) -> dict[str, float]:
-        return {spec: self.found[system][spec].corpus["sari"] for spec in SPECS}
+    def _value(self, system: str, spec: str) -> float:
+        return self.evaluation[system][spec].corpus["sari"]
 
     def _copy_wins(self, spec: str) -> bool:
-        copy = self.found[_COPY][spec].corpus["sari"]
-        others = [self.found[system][spec].corpus["sari"] for system in self.systems]
+        copy = self._value(_COPY, spec)
+        others = [self._value(system, spec) for system in self.systems]
         real = [value for value in others if not np.isclose(value, copy)]
         return bool(real) and copy >= max(real)
 
     def _ranking(self, spec: str) -> list[str]:
-        return sorted(self.systems, key=lambda system: -self.found[system][spec].corpus["sari"])
+        return sorted(self.systems, key=lambda system: -self._value(system, spec))
 
 
-def explain_sari(evalset: EvalSet, outputs: Mapping[str, Sequence[str]]) -> Explained:
-    """All variants of SARI on the same outputs."""
-    with_copy = {**outputs, _COPY: evalset.sources}
-    return Explained(evaluate(evalset, with_copy, SPECS, sampling=None), tuple(outputs))
+@dataclass(frozen=True, repr=False)
+class MetricDescription(Result):
+    """What the registry knows of a metric: meaning, parameters with their values, outputs, needs."""
+
+    facts: Record
+
+    def records(self) -> list[Record]:
+        return [_flat(self.facts)]
+
+    def json(self) -> Record:
+        return {"schema": SCHEMA, "metrics": [self.facts]}
+
+    def tables(self) -> list[Table]:
+        return []
+
+    def notes(self) -> list[Note]:
+        facts = self.facts
+        needs = ", ".join(facts["needs"]) or "outputs only"
+        paragraphs = [f"{facts['name']} — better: {facts['better']}; needs: {needs}", facts["description"]]
+        if facts["evidence"]:
+            paragraphs.append(textwrap.fill(facts["evidence"], width=_WIDTH))
+        if facts["parameters"]:
+            paragraphs.append("\n".join(["Parameters", *map(_parameter, facts["parameters"])]))
+        paragraphs.append("Outputs, the first is the headline\n" + _indented(", ".join(facts["outputs"])))
+        if facts["name"] == "sari":
+            variants = [_indented(f"{name}: {variant.why}", hanging=2) for name, variant in VARIANTS.items()]
+            paragraphs.append("\n".join(["Variants", *variants]))
+        return [Note("\n\n".join(paragraphs), kind="claim")]
 
 
-def _why(spec: str) -> str:
-    known = {
-        "sari": "the default: counts summed over the corpus, F1 for add, keep and delete; 0/0 is 0",
-        "sari(delete=precision)": "deletions scored by precision only, as the paper's formula has it",
-        "sari(average=paper)": "precision and recall averaged over n before F1, as the paper's formula has it",
-        "sari(tokenize=none)": "words split at spaces only, so that 'end.' and 'end' differ",
-        "sari(lowercase=false)": "capitals matter",
+def describe(name: str | None = None) -> Listing | MetricDescription:
+    """All metrics, or what one of them is: its meaning, parameters, outputs, and what it needs."""
+    if name is not None:
+        return MetricDescription(_facts(name))
+    facts = [_facts(known) for known in registry.names()]
+    columns = {"name": "metric", "better": "better", "needs": "compares with", "summary": "what it is"}
+    remark = "plainly metrics NAME describes one; parameters go in parentheses: -m 'sari(variant=hf)'"
+    return Listing({"schema": SCHEMA, "metrics": facts}, tuple(map(_flat, facts)), columns, remark)
+
+
+def explain(name: str = "sari", data: Any = None, **texts: Unpack[TextArguments]) -> Explanation:
+    """All variants of a metric on the same outputs, side by side, and what makes them differ."""
+    registry.metric_class(name)
+    if name != "sari":
+        raise BadInput(f"Only sari has variants that need explaining; see: plainly metrics {name}")
+    inputs = take(data, **texts)
+    evaluation = evaluate(inputs.evalset, {**inputs.outputs, _COPY: inputs.evalset.sources}, tuple(WHY), sampling=None)
+    return Explanation(inputs.evalset.name, evaluation, tuple(inputs.outputs))
+
+
+def _facts(name: str) -> Record:
+    metric = registry.metric_class(name)
+    hints = typing.get_type_hints(metric)
+    description = inspect.cleandoc(metric.__doc__ or "")
+    return {
+        "name": name,
+        "summary": re.split(r"(?<!\bal)\. ", description.partition("\n\n")[0].replace("\n", " "))[0].rstrip("."),
+        "description": description,
+        "evidence": getattr(metric, "evidence", ""),
+        "needs": sorted(metric.needs),
+        "better": metric.better,
+        "outputs": list(metric.outputs),
+        "parameters": [
+            {"name": parameter.name, "default": parameter.default, "values": _values(hints[parameter.name])}
+            for parameter in dataclasses.fields(metric)
+            if parameter.init
+        ],
     }
-    return known.get(spec) or VARIANTS[spec[len("sari(variant=") : -1]].why
 
 
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _flat(facts: Record) -> Record:
+    needs = " and ".join(facts["needs"]) or "the output alone"
+    return {"name": facts["name"], "better": facts["better"], "needs": needs, "summary": facts["summary"]}
+
+
+def _values(hint: Any) -> str:
+    return " | ".join(map(str, typing.get_args(hint))) if typing.get_origin(hint) is typing.Literal else ""
+
+
+def _parameter(parameter: Record) -> str:
+    default = parameter["default"]
+    shown = str(default).lower() if isinstance(default, bool) else default
+    return f"  {parameter['name']}={shown}" + (f"  ({parameter['values']})" if parameter["values"] else "")
+
+
+def _indented(text: str, *, hanging: int = 0) -> str:
+    return textwrap.fill(text, width=_WIDTH, initial_indent="  ", subsequent_indent="  " + " " * hanging)

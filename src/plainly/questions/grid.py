@@ -1,38 +1,36 @@
 """Systems × test sets × metrics × seeds from one file: what is done is kept, and only what is new is measured.
 
-A cell is what one system (with one seed) wrote for one test set. Its rows are kept in a file of saved scores, and for
-each test set all cells together in another, which compare and report read.
+An entry is what one system (with one seed) wrote for one test set. Its rows are kept in a file of saved scores, and for
+each test set all entries together in another, which compare and report read.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import statistics
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import plainly
-from plainly import protocol, registry
-from plainly.engines import Engine, Tell
-from plainly.errors import BadInput, UnknownName, did_you_mean
+from plainly import engines, protocol, registry
+from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
 from plainly.files import write_whole
-from plainly.result import Table
+from plainly.progress import Progress, Tell, unseen
+from plainly.render.numbers import number
+from plainly.render.show import jsonable
+from plainly.result import Note, Record, Result, Table
 from plainly.scoring.evaluate import Evaluation, Scores, evaluate
 from plainly.scoring.scorefile import open_saved, save
 
-SCHEMA = "plainly.grid/1"
 _KEYS = ("out", "metrics", "seeds", "test_sets", "systems")
 _SET_KEYS = ("set", "source", "references", "table", "groups", "columns")
 _SYSTEM_KEYS = ("outputs", "published", "seeds")
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -43,18 +41,18 @@ class TestSet:
     set: str | None = None
     files: Mapping[str, Any] = field(default_factory=dict)
 
-    def load(self) -> EvalSet:
+    def load(self, *, progress: Progress = unseen) -> EvalSet:
         if self.set is not None:
             from plainly import data
 
-            return data.load(self.set)
+            return data.load(self.set, progress=progress)
         from plainly.inputs import read_evalset
 
         return read_evalset(**self.files, name=self.name)
 
 
 @dataclass(frozen=True)
-class Cell:
+class Entry:
     """What one system, with one seed or none, wrote for one test set."""
 
     test_set: TestSet
@@ -67,6 +65,10 @@ class Cell:
     def name(self) -> str:
         return self.system if self.seed is None else f"{self.system}@{self.seed}"
 
+    def kept_in(self, out: Path) -> Path:
+        """The file of its scores."""
+        return out / "cells" / _safe(self.test_set.name) / f"{_safe(self.name)}.npz"
+
     def outputs(self, evalset: EvalSet) -> tuple[str, ...]:
         if self.path is None:
             from plainly import data
@@ -74,12 +76,12 @@ class Cell:
             return data.outputs(self.test_set.set or "", self.published or self.system)
         from plainly.inputs import read_outputs
 
-        found = read_outputs(
+        systems = read_outputs(
             self.path, n=len(evalset), against=self.test_set.name, sources=evalset.sources, ids=evalset.ids
         )
-        if len(found) != 1:
-            raise BadInput(f"{self.path} holds the outputs of {len(found)} systems; a cell of a grid is one system.")
-        return next(iter(found.values()))
+        if len(systems) != 1:
+            raise BadInput(f"{self.path} holds the outputs of {len(systems)} systems; a cell of a grid is one system.")
+        return next(iter(systems.values()))
 
 
 @dataclass(frozen=True)
@@ -88,65 +90,120 @@ class Config:
 
     out: Path
     metrics: tuple[str, ...]
-    cells: tuple[Cell, ...]
+    entries: tuple[Entry, ...]
 
     @property
     def test_sets(self) -> dict[str, TestSet]:
-        return {cell.test_set.name: cell.test_set for cell in self.cells}
+        return {entry.test_set.name: entry.test_set for entry in self.entries}
 
 
 @dataclass(frozen=True)
-class Done:
-    """A finished cell: its file, what it was made of, and its headline scores."""
+class EntryScores:
+    """An entry that is done: its file, the metrics that were not there before, and its headline scores."""
 
     file: str
-    key: str
-    measured: tuple[str, ...]  # the metrics that were not there before
+    measured: tuple[str, ...]
     scores: Mapping[str, float]
 
 
-@dataclass(frozen=True)
-class Results:
-    """What a grid gave: cells by test set and name, and the file of all systems for each test set."""
+@dataclass(frozen=True, repr=False)
+class GridResult(Result):
+    """The scores of all entries, by test set and name, and the file of all systems for each test set."""
 
     config: Config
-    cells: Mapping[tuple[str, str], Done]
+    scores: Mapping[tuple[str, str], EntryScores]
     saved: Mapping[str, Path]
 
     @property
     def measured(self) -> int:
-        """How many cells × metrics were measured this time; the others were there."""
-        return sum(len(done.measured) for done in self.cells.values())
-
-    def table(self, test_set: str) -> Table:
-        """Systems down, metrics across; over several seeds the mean and the standard deviation."""
-        systems = dict.fromkeys(cell.system for cell in self.config.cells if cell.test_set.name == test_set)
-        rows = [
-            (system, *(_mean(self.values(test_set, system, spec)) for spec in self.config.metrics))
-            for system in systems
-        ]
-        return Table(("system", *self.config.metrics), tuple(rows), caption=test_set)
+        """How many entries × metrics were measured this time; the others were there."""
+        return sum(len(scores.measured) for scores in self.scores.values())
 
     def values(self, test_set: str, system: str, spec: str) -> list[float]:
         """A system's headline scores, one for each seed."""
-        cells = [cell for cell in self.config.cells if cell.test_set.name == test_set and cell.system == system]
-        return [self.cells[test_set, cell.name].scores[spec] for cell in cells]
+        entries = [entry for entry in self.config.entries if (entry.test_set.name, entry.system) == (test_set, system)]
+        return [self.of(entry).scores[spec] for entry in entries]
 
-    def payload(self) -> dict[str, Any]:
+    def of(self, entry: Entry) -> EntryScores:
+        return self.scores[entry.test_set.name, entry.name]
+
+    def records(self) -> list[Record]:
+        return [
+            {
+                "test_set": entry.test_set.name,
+                "system": entry.system,
+                "seed": entry.seed,
+                "metric": spec,
+                "output": registry.metric(spec).outputs[0],
+                "value": value,
+            }
+            for entry in self.config.entries
+            for spec, value in self.of(entry).scores.items()
+        ]
+
+    def json(self) -> Record:
         return {
-            "schema": SCHEMA,
+            "schema": "plainly.grid/1",
             "saved": {name: str(path) for name, path in self.saved.items()},
             "cells": [
                 {
-                    "test_set": cell.test_set.name,
-                    "system": cell.system,
-                    "seed": cell.seed,
-                    "file": self.cells[cell.test_set.name, cell.name].file,
-                    "scores": dict(self.cells[cell.test_set.name, cell.name].scores),
+                    "test_set": entry.test_set.name,
+                    "system": entry.system,
+                    "seed": entry.seed,
+                    "file": self.of(entry).file,
+                    "scores": dict(self.of(entry).scores),
                 }
-                for cell in self.config.cells
+                for entry in self.config.entries
             ],
         }
+
+    def tables(self) -> list[Table]:
+        """For each test set systems down, metrics across; over several seeds the mean and the standard deviation."""
+        metrics = self.config.metrics
+        tables = []
+        for test_set in self.saved:
+            systems = dict.fromkeys(entry.system for entry in self.config.entries if entry.test_set.name == test_set)
+            rows = [(system, *(_mean(self.values(test_set, system, spec)) for spec in metrics)) for system in systems]
+            tables.append(Table(("system", *metrics), tuple(rows), caption=test_set))
+        return tables
+
+    def notes(self) -> list[Note]:
+        total = len(self.config.entries) * len(self.config.metrics)
+        next_steps = [
+            f"  plainly {command} {path}" for path in self.saved.values() for command in ("compare", "report")
+        ]
+        message = f"{self.measured} of {total} scores were measured now, the others were there. Go on with:"
+        return [Note("\n".join([message, *next_steps]))]
+
+
+def grid(
+    config: str | Path | Config,
+    *,
+    engine: str = "local",
+    processes: int | None = None,
+    address: str | None = None,
+    restart: bool = False,
+    progress: Progress = unseen,
+) -> GridResult:
+    """Measure what is not yet there of a grid (a TOML file), and put every test set's systems together.
+
+    ``engine`` is "local" (this machine, as many processes as it has cores or as are named) or "ray" (a cluster, at
+    ``address``). ``restart`` measures everything again.
+    """
+    workers = engines.engine(engine, processes=processes, address=address)
+    if not isinstance(config, Config):
+        config = read_config(config)
+    for test_set in config.test_sets.values():
+        (config.out / "cells" / _safe(test_set.name)).mkdir(parents=True, exist_ok=True)
+        if test_set.set is not None:  # fetched once here, not by every worker at the same time
+            test_set.load(progress=progress)
+    with progress("measuring", total=len(config.entries), unit="cells") as tell:
+        done = dict(workers.run(MeasureEntry(config.metrics, config.out, restart), config.entries, tell=tell))
+    scores = {(entry.test_set.name, entry.name): done[number] for number, entry in enumerate(config.entries)}
+    saved = {name: _put_together(config, test_set) for name, test_set in config.test_sets.items()}
+    result = GridResult(config, scores, saved)
+    write_whole(config.out / "grid.json", json.dumps(jsonable(result.json()), ensure_ascii=False, indent=2))
+    return result
 
 
 def read_config(path: str | Path) -> Config:
@@ -157,93 +214,64 @@ def read_config(path: str | Path) -> Config:
         raise BadInput(f"There is no file {path}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path} is not TOML: {error}.") from None
-    _known(written, _KEYS, str(path))
+    _check_keys(written, _KEYS, str(path))
     base = Path(path).resolve().parent
     metrics = written.get("metrics") or []
     for spec in metrics:
         registry.metric(spec)
     if not metrics or not written.get("test_sets") or not written.get("systems"):
         raise BadInput(f"{path} must name metrics, test_sets and systems. See: plainly grid --help")
-    test_sets = [_test_set(name, given, base, str(path)) for name, given in _named(written["test_sets"]).items()]
-    cells = [
-        cell
+    named = written["test_sets"]
+    if isinstance(named, list):
+        named = {name: name for name in named}
+    test_sets = [_test_set(name, settings, base, str(path)) for name, settings in named.items()]
+    entries = [
+        entry
         for test_set in test_sets
-        for system, given in written["systems"].items()
-        for cell in _cells(test_set, system, given, written.get("seeds"), base, str(path))
+        for system, settings in written["systems"].items()
+        for entry in _entries(test_set, system, settings, written.get("seeds"), base, str(path))
     ]
-    return Config(base / written.get("out", "grid"), tuple(dict.fromkeys(metrics)), tuple(cells))
-
-
-def run_grid(config: Config, *, engine: Engine, restart: bool = False, progress: Progress | None = None) -> Results:
-    """Measure what is not yet there, and put every test set's cells together."""
-    for name, test_set in config.test_sets.items():
-        (config.out / "cells" / _safe(name)).mkdir(parents=True, exist_ok=True)
-        if test_set.set is not None:  # fetched once here, not by every worker at the same time
-            test_set.load()
-    work = MeasureCell(config.metrics, str(config.out), restart)
-    finished: dict[int, Done] = {}
-    for number, done in engine.run(work, config.cells):
-        finished[number] = done
-        if progress is not None:
-            progress(len(finished), len(config.cells))
-    cells = {(cell.test_set.name, cell.name): finished[number] for number, cell in enumerate(config.cells)}
-    results = Results(
-        config, cells, {name: _put_together(config, test_set) for name, test_set in config.test_sets.items()}
-    )
-    write_whole(config.out / "grid.json", json.dumps(_without_nan(results.payload()), ensure_ascii=False, indent=2))
-    return results
+    return Config(base / written.get("out", "grid"), tuple(dict.fromkeys(metrics)), tuple(entries))
 
 
 @dataclass
-class MeasureCell:
-    """The work: one cell, all metrics that its file does not hold for these very texts."""
+class MeasureEntry:
+    """The work: one entry, all metrics that its file does not hold for these very texts."""
 
     metrics: Sequence[str]
-    out: str
+    out: Path
     restart: bool
+    # Entries come set by set, so a worker keeps the last set only.
+    last: tuple[str, EvalSet] | None = field(default=None, repr=False)
 
-    def __call__(self, task: Cell, tell: Tell) -> Done:
-        evalset = self._loaded(task.test_set)
+    def __call__(self, task: Entry, tell: Tell) -> EntryScores:
+        if self.last is None or self.last[0] != task.test_set.name:
+            self.last = (task.test_set.name, task.test_set.load())
+        evalset = self.last[1]
         outputs = task.outputs(evalset)
-        path = Path(self.out) / "cells" / _safe(task.test_set.name) / f"{_safe(task.name)}.npz"
+        path = task.kept_in(self.out)
         key = _key(evalset, outputs)
-        before = {} if self.restart else _kept(path, key)
-        missing = [spec for spec in self.metrics if spec not in before]
+        scores = {} if self.restart else _kept(path, key)
+        missing = [spec for spec in self.metrics if spec not in scores]
         if missing:
-            new = evaluate(evalset, {task.name: outputs}, missing, sampling=None)[task.name]
-            scores = {
-                spec: new[spec] if spec in missing else before[spec] for spec in {**before, **dict.fromkeys(missing)}
-            }
+            scores |= evaluate(evalset, {task.name: outputs}, missing, sampling=None)[task.name]
             save(str(path), Evaluation(evalset, {task.name: scores}))
             write_whole(path.with_suffix(".json"), json.dumps({"key": key}))
-        else:
-            scores = before
         tell(1)
-        return Done(str(path), key, tuple(missing), {spec: float(scores[spec]) for spec in self.metrics})
-
-    def _loaded(self, test_set: TestSet) -> EvalSet:
-        held: dict[str, EvalSet] = self.__dict__.setdefault("_evalsets", {})
-        if test_set.name not in held:
-            held.clear()  # cells come set by set, so the last is enough
-            held[test_set.name] = test_set.load()
-        return held[test_set.name]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_evalsets"}
+        return EntryScores(str(path), tuple(missing), {spec: float(scores[spec]) for spec in self.metrics})
 
 
 def _kept(path: Path, key: str) -> dict[str, Scores]:
-    """What a cell's file holds, if it was made from the same texts by the same version."""
+    """What an entry's file holds, if it was made from the same texts by the same version."""
     try:
         if json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["key"] != key:
             return {}
-        evaluation = open_saved(str(path))
+        (of_system,) = open_saved(str(path)).values()
     except (OSError, ValueError, KeyError, BadInput):
         return {}
-    found = next(iter(evaluation.values()))
     return {
         spec: scores
-        for spec, scores in found.items()
+        for spec, scores in of_system.items()
         if scores.signature.spec == protocol.spec(registry.metric(spec), full=True)
     }
 
@@ -258,64 +286,60 @@ def _key(evalset: EvalSet, outputs: Sequence[str]) -> str:
 def _put_together(config: Config, test_set: TestSet) -> Path:
     evalset = test_set.load()
     systems: dict[str, dict[str, Scores]] = {}
-    for cell in config.cells:
-        if cell.test_set.name == test_set.name:
-            path = config.out / "cells" / _safe(test_set.name) / f"{_safe(cell.name)}.npz"
-            found = next(iter(open_saved(str(path)).values()))
-            systems[cell.name] = {spec: found[spec] for spec in config.metrics}
+    for entry in config.entries:
+        if entry.test_set.name == test_set.name:
+            (of_system,) = open_saved(str(entry.kept_in(config.out))).values()
+            systems[entry.name] = {spec: of_system[spec] for spec in config.metrics}
     target = config.out / f"{_safe(test_set.name)}.npz"
     save(str(target), Evaluation(evalset, systems))
     return target
 
 
-def _test_set(name: str, given: Mapping[str, Any], base: Path, where: str) -> TestSet:
-    _known(given, _SET_KEYS, f"{where}, test set {name}")
-    if "set" in given:
-        return TestSet(name, set=given["set"])
-    files = dict(given)
+def _test_set(name: str, settings: str | Mapping[str, Any], base: Path, where: str) -> TestSet:
+    if isinstance(settings, str):
+        return TestSet(name, set=settings)
+    _check_keys(settings, _SET_KEYS, f"{where}, test set {name}")
+    if "set" in settings:
+        return TestSet(name, set=settings["set"])
+    files = dict(settings)
     for key in ("source", "table", "groups"):
         if key in files:
             files[key] = str(base / files[key])
     if "references" in files:
-        listed = [files["references"]] if isinstance(files["references"], str) else files["references"]
-        files["references"] = [str(base / each) for each in listed]
+        paths = [files["references"]] if isinstance(files["references"], str) else files["references"]
+        files["references"] = [str(base / path) for path in paths]
     return TestSet(name, files=files)
 
 
-def _cells(
-    test_set: TestSet, system: str, given: Any, seeds: Sequence[int] | None, base: Path, where: str
-) -> list[Cell]:
-    settings: dict[str, Any] = {"outputs": given} if isinstance(given, str) else dict(given)
-    _known(settings, _SYSTEM_KEYS, f"{where}, system {system}")
+def _entries(
+    test_set: TestSet,
+    system: str,
+    settings: str | Mapping[str, Any],
+    seeds: Sequence[int] | None,
+    base: Path,
+    where: str,
+) -> list[Entry]:
+    if isinstance(settings, str):
+        settings = {"outputs": settings}
+    _check_keys(settings, _SYSTEM_KEYS, f"{where}, system {system}")
     if "published" in settings:
         if test_set.set is None:
             raise BadInput(f"{where}: {system} is a published output, and {test_set.name} is no named set.")
-        return [Cell(test_set, system, None, None, settings["published"])]
+        return [Entry(test_set, system, None, None, settings["published"])]
     pattern = settings.get("outputs")
     if not isinstance(pattern, str):
         raise BadInput(f'{where}: system {system} must say where its outputs are: outputs = "runs/{{test_set}}.txt"')
-    seeded = "{seed}" in pattern
-    chosen: Sequence[int | None] | None = settings.get("seeds", seeds) if seeded else [None]
+    chosen: Sequence[int | None] | None = settings.get("seeds", seeds) if "{seed}" in pattern else [None]
     if not chosen:
         raise BadInput(f"{where}: the outputs of {system} depend on {{seed}}; say which seeds: seeds = [1, 2, 3]")
-    several = len(pattern.split("{test_set}")) > 1
-    made = []
-    for seed in chosen:
-        path = pattern.replace("{seed}", str(seed)).replace("{test_set}", _safe(test_set.name) if several else "")
-        made.append(Cell(test_set, system, seed, str(base / path)))
-    return made
+    path = str(base / pattern.replace("{test_set}", _safe(test_set.name)))
+    return [Entry(test_set, system, seed, path.replace("{seed}", str(seed))) for seed in chosen]
 
 
-def _named(given: Any) -> dict[str, Mapping[str, Any]]:
-    if isinstance(given, list):
-        return {name: {"set": name} for name in given}
-    return {name: {"set": each} if isinstance(each, str) else each for name, each in given.items()}
-
-
-def _known(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    for name in given:
+def _check_keys(settings: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for name in settings:
         if name not in known:
-            raise UnknownName("setting", name, known, see=f"plainly grid --help ({where}).{did_you_mean(name, known)}")
+            raise UnknownName("setting", name, known, see=f"plainly grid --help ({where})")
 
 
 def _safe(name: str) -> str:
@@ -323,16 +347,5 @@ def _safe(name: str) -> str:
 
 
 def _mean(values: Sequence[float]) -> str:
-    if any(math.isnan(value) for value in values):
-        return "undefined"
-    if len(values) == 1:
-        return f"{values[0]:.2f}"
-    return f"{statistics.fmean(values):.2f} ± {statistics.stdev(values):.2f}"
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_without_nan(inner) for inner in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+    mean = number(statistics.fmean(values))
+    return mean if len(values) == 1 or mean == "undefined" else f"{mean} ± {number(statistics.stdev(values))}"

@@ -136,10 +136,7 @@ def advise(evaluation: Evaluation) -> list[Note]:
     ]
     if evaluation.outputs is not None:
         written = {system: texts for system, texts in evaluation.outputs.items() if not system.startswith("(")}
-        notes += [
-            Note(finding.message, "warning", finding.code, finding.severity, finding.where, finding.ids)
-            for finding in doctor.quick(evaluation.evalset, written, evaluation.specs)
-        ]
+        notes += doctor.quick(evaluation.evalset, written, evaluation.specs)
     return notes
 
 

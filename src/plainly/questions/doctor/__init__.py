@@ -1,25 +1,31 @@
 """What is wrong with the input, said before anybody believes the numbers: small checks, each with a code.
 
->>> from plainly.evalset import EvalSet
->>> sick = EvalSet.of(["He left ."] * 12, references=[["He went away."]] * 12)
->>> [finding.code for finding in diagnose(sick, {"A": ["He left ."] * 12})]    # doctest: +SKIP
-['double-tokenisation', 'duplicate-items', 'copies', …]
+>>> diagnosis = doctor(sources=["He left early.", "She stayed."], outputs=["He left.", ""])
+>>> [warning.code for warning in diagnosis.warnings]
+['empty-outputs']
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
 
+from plainly import registry
 from plainly.errors import UnknownName
 from plainly.evalset import EvalSet
-from plainly.questions.doctor import alignment, content, form
+from plainly.inputs.texts import Inputs, TextArguments, take
+from plainly.protocol import Metric
+from plainly.questions.doctor import alignment, content, notation
 from plainly.questions.doctor import language as languages
-from plainly.questions.doctor.patient import CHECKS, Check, Finding, Patient
+from plainly.questions.doctor.subject import CHECKS, Check, Subject
+from plainly.render.numbers import counted
+from plainly.result import Note, Record, Result, Table
 
-__all__ = ["CHECKS", "Check", "Finding", "Patient", "codes", "diagnose", "explain", "quick"]
+__all__ = ["CHECKS", "Check", "Codes", "Diagnosis", "Subject", "codes", "diagnose", "doctor", "explain", "quick"]
 
 # The modules of checks; importing them registers what they check.
-MODULES = (content, form, alignment, languages)
+MODULES = (content, notation, alignment, languages)
 
 # Warnings that other commands give; they are explained here too.
 _OTHERS = {
@@ -30,22 +36,100 @@ _OTHERS = {
 }
 
 
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Result):
+    """What every check has seen. The warnings are the answer here, so they are its table, not remarks beside one."""
+
+    test_set: str
+    items: int
+    systems: int
+    warnings: tuple[Note, ...]
+
+    def records(self) -> list[Record]:
+        return [{**warning.json(), "items": " ".join(warning.ids)} for warning in self.warnings]
+
+    def json(self) -> Record:
+        return {
+            "schema": "plainly.doctor/1",
+            "test_set": self.test_set or None,
+            "items": self.items,
+            "checks": list(CHECKS),
+            "warnings": [warning.json() for warning in self.warnings],
+        }
+
+    def tables(self) -> list[Table]:
+        rows = tuple((warning.code, warning.message) for warning in self.warnings)
+        return [Table(("code", "what was seen"), rows, text_columns=frozenset({0, 1}))] if rows else []
+
+    def notes(self) -> list[Note]:
+        systems = f" and {counted(self.systems, 'system')}" if self.systems else ""
+        seen = len({warning.code for warning in self.warnings})
+        summary = f"{len(CHECKS)} checks on {counted(self.items, 'item')}{systems}: "
+        if not seen:
+            return [Note(f"{summary}nothing found.")]
+        return [
+            Note(f"{summary}{seen} found something."),
+            Note(f"What a code means: plainly doctor --explain {self.warnings[0].code}"),
+        ]
+
+    def __repr__(self) -> str:
+        return super().__repr__() or self.notes()[0].message
+
+
+@dataclass(frozen=True, repr=False)
+class Codes(Result):
+    """Codes of warnings with what they mean and what to do about them: texts to be read, not a table."""
+
+    explained: Mapping[str, str]
+
+    def records(self) -> list[Record]:
+        return [{"code": code, "explanation": text} for code, text in self.explained.items()]
+
+    def json(self) -> Record:
+        return {"schema": "plainly.codes/1", **self.explained}
+
+    def tables(self) -> list[Table]:
+        return []
+
+    def notes(self) -> list[Note]:
+        return [Note("\n\n".join(f"{code}\n  {text}" for code, text in self.explained.items()), kind="claim")]
+
+
+def doctor(
+    data: Any = None,
+    *,
+    metrics: str | Sequence[str | Metric] = (),
+    language: str | None = None,
+    **texts: Unpack[TextArguments],
+) -> Diagnosis:
+    """Every check on every item of a set and on what systems wrote for it; a set may be looked at without outputs.
+
+    ``metrics`` are those to be used, since some faults matter only to some; ``language`` is the expected one ("en").
+    """
+    if language is not None and language not in languages.LANGUAGES:
+        raise UnknownName("language", language, languages.LANGUAGES, see="plainly doctor --help")
+    inputs = _inputs(data, texts)
+    if isinstance(metrics, str):
+        metrics = registry.split_specs(metrics)
+    specs = [metric if isinstance(metric, str) else repr(metric) for metric in metrics]
+    warnings = diagnose(inputs.evalset, inputs.outputs, specs, language=language)
+    return Diagnosis(inputs.evalset.name, len(inputs.evalset), len(inputs.outputs), tuple(warnings))
+
+
 def diagnose(
     evalset: EvalSet,
     outputs: Mapping[str, Sequence[str]],
     specs: Sequence[str] = (),
     *,
     language: str | None = None,
-) -> list[Finding]:
-    """Every check on every item. ``specs`` are the metrics to be used, since some faults matter only to some."""
-    patient = Patient(evalset, outputs, tuple(specs), language)
-    return [finding for check in CHECKS.values() for finding in check.run(patient)]
+) -> list[Note]:
+    """The warnings of all checks, which look at every item."""
+    return _warnings(Subject(evalset, outputs, tuple(specs), language))
 
 
-def quick(evalset: EvalSet, outputs: Mapping[str, Sequence[str]], specs: Sequence[str] = ()) -> list[Finding]:
-    """The checks that are cheap enough for every run, on some two hundred items."""
-    patient = Patient(evalset, outputs, tuple(specs), quick=True)
-    return [finding for check in CHECKS.values() if check.quick for finding in check.run(patient)]
+def quick(evalset: EvalSet, outputs: Mapping[str, Sequence[str]], specs: Sequence[str] = ()) -> list[Note]:
+    """The warnings of all checks on some two hundred items: cheap enough for every run."""
+    return _warnings(Subject(evalset, outputs, tuple(specs), quick=True))
 
 
 def codes() -> tuple[str, ...]:
@@ -53,10 +137,24 @@ def codes() -> tuple[str, ...]:
     return (*CHECKS, *_OTHERS)
 
 
-def explain(code: str) -> str:
-    """What a code means and what to do about it."""
-    if code in _OTHERS:
-        return _OTHERS[code]
-    if code not in CHECKS:
-        raise UnknownName("code", code, codes(), see="plainly doctor --list")
-    return CHECKS[code].explanation
+def explain(*asked: str) -> Codes:
+    """What codes mean and what to do about them; without any, all of them."""
+    known = {**{code: check.explanation for code, check in CHECKS.items()}, **_OTHERS}
+    for code in asked:
+        if code not in known:
+            raise UnknownName("code", code, known, see="plainly doctor --list")
+    return Codes({code: known[code] for code in asked or known})
+
+
+def _warnings(subject: Subject) -> list[Note]:
+    return [warning for check in CHECKS.values() for warning in check.run(subject)]
+
+
+def _inputs(data: Any, texts: TextArguments) -> Inputs:
+    """As every question takes texts, but a set may come alone."""
+    evalset = data if isinstance(data, EvalSet) else texts.get("evalset")
+    sources = texts.get("sources") if evalset is None else evalset.sources
+    if texts.get("outputs") is not None or sources is None or (data is not None and data is not evalset):
+        return take(data, **texts)
+    alone: TextArguments = {**texts, "outputs": sources}
+    return Inputs(take(data, **alone).evalset, {})

@@ -8,7 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from plainly.questions.doctor.patient import Finding, Patient, Texts, check, some
+from plainly.questions.doctor.subject import Collection, Subject, check, warning
+from plainly.result import Note
 
 _WORD = re.compile(r"\w+")
 # A word in more than this many sources says little about which of them a text belongs to.
@@ -30,26 +31,20 @@ class _Misfit:
     sorted on the way. From there on every score is that of unrelated sentences. Look at the items that are named; a
     constant distance means that one line is missing or double.""",
 )
-def misaligned(patient: Patient) -> Iterator[Finding]:
-    if not patient.sources.lines:
+def misaligned(subject: Subject) -> Iterator[Note]:
+    if not subject.sources.lines:
         return
-    index = _index(patient)
-    for texts in (patient.references, *patient.systems.values()):
-        found = _misfits(texts, index) if not _turned(patient, texts, index) else []
-        if found:
-            ids = patient.ids(texts, [misfit.place for misfit in found])
-            shift, times = Counter(misfit.fits - misfit.item for misfit in found).most_common(1)[0]
-            pattern = (
-                f", mostly {abs(shift)} {'later' if shift > 0 else 'earlier'}" if times > max(3, len(found) / 2) else ""
-            )
-            example = patient.evalset.ids[found[0].fits]
-            yield Finding(
-                "misaligned",
-                f"{texts.name}: {some(ids, len(found))} fit another source better{pattern}; the first fits that of "
-                f"item {example}.",
-                where=texts.name,
-                ids=ids,
-            )
+    index = _index(subject)
+    for texts in (subject.references, *subject.systems.values()):
+        misfits = _misfits(texts, index) if not _turned(subject, texts, index) else []
+        if misfits:
+            places = [misfit.place for misfit in misfits]
+            shift, times = Counter(misfit.fits - misfit.item for misfit in misfits).most_common(1)[0]
+            mostly = f", mostly {abs(shift)} {'later' if shift > 0 else 'earlier'}"
+            pattern = mostly if times > max(3, len(misfits) / 2) else ""
+            example = subject.evalset.ids[misfits[0].fits]
+            better = f"{texts.items(places)} fit another source better{pattern}"
+            yield texts.warning("misaligned", f"{better}; the first fits that of item {example}.", places)
 
 
 @check(
@@ -58,37 +53,37 @@ def misaligned(patient: Patient) -> Iterator[Finding]:
     for sacrebleu, where plainly takes one for each item) or the references are of another set. Turn them:
     list(zip(*references)).""",
 )
-def transposed_references(patient: Patient) -> Iterator[Finding]:
-    if not patient.sources.lines or not patient.references.lines:
+def transposed_references(subject: Subject) -> Iterator[Note]:
+    if not subject.sources.lines or not subject.references.lines:
         return
-    index = _index(patient)
-    if _turned(patient, patient.references, index):
-        yield Finding(
+    index = _index(subject)
+    if _turned(subject, subject.references, index):
+        yield warning(
             "transposed-references",
             "Most references share their words with the sources of other items, not with their own.",
             where="the references",
         )
 
 
-def _turned(patient: Patient, texts: Texts, index: _Index) -> bool:
+def _turned(subject: Subject, texts: Collection, index: _Index) -> bool:
     """Whether most references stand beside the wrong source."""
-    if texts is not patient.references or not texts.lines:
+    if texts is not subject.references or not texts.lines:
         return False
 
     def build(_: object) -> bool:
         return len(_misfits(texts, index)) > 0.4 * sum(1 for line in texts.lines if len(index.rare(line)) >= _SHARED)
 
-    return patient.evalset.prepare(("doctor: turned", patient.quick), build)
+    return subject.evalset.prepare(("doctor: turned", subject.quick), build)
 
 
-def _index(patient: Patient) -> _Index:
-    return patient.evalset.prepare(("doctor: rare words", patient.quick), lambda _: _Index(patient.sources))
+def _index(subject: Subject) -> _Index:
+    return subject.evalset.prepare(("doctor: rare words", subject.quick), lambda _: _Index(subject.sources))
 
 
 class _Index:
     """Which sources hold each rare word, and how much that word weighs."""
 
-    def __init__(self, sources: Texts) -> None:
+    def __init__(self, sources: Collection) -> None:
         self.words = {
             item: frozenset(_WORD.findall(source.lower()))
             for source, item in zip(sources.lines, sources.owners, strict=True)
@@ -110,8 +105,8 @@ class _Index:
         }
 
 
-def _misfits(texts: Texts, index: _Index) -> list[_Misfit]:
-    found = []
+def _misfits(texts: Collection, index: _Index) -> list[_Misfit]:
+    misfits = []
     for place, (line, item) in enumerate(zip(texts.lines, texts.owners, strict=True)):
         rare = index.rare(line)
         total = sum(rare.values())
@@ -128,5 +123,5 @@ def _misfits(texts: Texts, index: _Index) -> list[_Misfit]:
                 shared[other] += 1
         best = max(weights, key=lambda other: weights[other])
         if weights[best] >= _OTHER * total and shared[best] >= _SHARED:
-            found.append(_Misfit(place, item, best))
-    return found
+            misfits.append(_Misfit(place, item, best))
+    return misfits

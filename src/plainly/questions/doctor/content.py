@@ -6,7 +6,9 @@ import hashlib
 import re
 from collections.abc import Iterator
 
-from plainly.questions.doctor.patient import Finding, Patient, check, some
+from plainly.questions.doctor.subject import Subject, check, some, warning
+from plainly.render.numbers import percent
+from plainly.result import Note
 
 _ENDS = re.compile(r"[.!?…。！？؟।]['\"”’)\]»]*\s*$|&quot;\s*$|['’]{2}\s*$|-RRB-\s*$")
 _REWARDS_COPIES = re.compile(r"sari\(.*variant\s*=\s*(hf|t2t)\b")
@@ -21,19 +23,19 @@ _PUBLIC = 10_000
     """The same source stands in the set more than once. Such items do not vary on their own: intervals become too
     narrow and tests too sure. Remove them, or give both the same group (--groups).""",
 )
-def duplicate_items(patient: Patient) -> Iterator[Finding]:
+def duplicate_items(subject: Subject) -> Iterator[Note]:
     first: dict[str, int] = {}
     double = []
-    for place, source in enumerate(patient.sources.lines):
+    for place, source in enumerate(subject.sources.lines):
         if source.strip() and first.setdefault(source, place) != place:
             double.append(place)
-    groups = patient.evalset.groups
+    groups = subject.evalset.groups
     if groups is not None:
-        lines, owners = patient.sources.lines, patient.sources.owners
+        lines, owners = subject.sources.lines, subject.sources.owners
         double = [place for place in double if groups[owners[place]] != groups[owners[first[lines[place]]]]]
     if double:
-        ids = patient.ids(patient.sources, double)
-        yield Finding("duplicate-items", f"Sources that came before: {some(ids, len(double))}.", ids=ids)
+        message = f"Sources that came before: {subject.sources.items(double)}."
+        yield warning("duplicate-items", message, ids=subject.sources.ids(double))
 
 
 @check(
@@ -42,9 +44,9 @@ def duplicate_items(patient: Patient) -> Iterator[Finding]:
     A few such references are usual, since not every sentence needs simplifying; where they are the majority, the files
     may be mixed up.""",
 )
-def reference_is_source(patient: Patient) -> Iterator[Finding]:
-    sources, references = patient.evalset.sources, patient.references
-    if not references.lines or not patient.sources.lines:
+def reference_is_source(subject: Subject) -> Iterator[Note]:
+    sources, references = subject.evalset.sources, subject.references
+    if not references.lines or not subject.sources.lines:
         return
     same = [
         place
@@ -52,11 +54,11 @@ def reference_is_source(patient: Patient) -> Iterator[Finding]:
         if text.split() == sources[owner].split()
     ]
     if len(same) > 0.5 * len(references.lines):
-        yield Finding(
+        yield warning(
             "reference-is-source",
             f"{len(same)} of {len(references.lines)} references are the source, word for word.",
             where="the references",
-            ids=patient.ids(references, same),
+            ids=references.ids(same),
         )
 
 
@@ -65,14 +67,11 @@ def reference_is_source(patient: Patient) -> Iterator[Finding]:
     """The system wrote nothing for some items. Empty outputs get the worst score of most metrics, no score of others,
     and of FKGL they simply vanish. If the system failed there, say how often.""",
 )
-def empty_outputs(patient: Patient) -> Iterator[Finding]:
-    for texts in patient.systems.values():
+def empty_outputs(subject: Subject) -> Iterator[Note]:
+    for texts in subject.systems.values():
         empty = [place for place, line in enumerate(texts.lines) if not line.strip()]
         if empty:
-            ids = patient.ids(texts, empty)
-            yield Finding(
-                "empty-outputs", f"{texts.name}: empty for {some(ids, len(empty))}.", where=texts.name, ids=ids
-            )
+            yield texts.warning("empty-outputs", f"empty for {texts.items(empty)}.", empty)
 
 
 @check(
@@ -80,17 +79,17 @@ def empty_outputs(patient: Patient) -> Iterator[Finding]:
     """Some items have fewer references than others, or none: blank lines in a references file mean that. Scores with
     fewer references are lower, so items are not alike; metrics that need references refuse items without any.""",
 )
-def empty_references(patient: Patient) -> Iterator[Finding]:
-    counts = patient.evalset.reference_counts
-    if not patient.evalset.references or not len(counts):
+def empty_references(subject: Subject) -> Iterator[Note]:
+    counts = subject.evalset.reference_counts
+    if not subject.evalset.references or not len(counts):
         return
     most = int(counts.max())
-    fewer = [i for i in patient.chosen if counts[i] < most]
+    fewer = [i for i in subject.chosen if counts[i] < most]
     if fewer:
         bare = sum(int(counts[i] == 0) for i in fewer)
-        ids = tuple(patient.evalset.ids[i] for i in fewer[:20])
+        ids = tuple(subject.evalset.ids[i] for i in fewer[:20])
         none = f", {bare} of them none" if bare else ""
-        yield Finding(
+        yield warning(
             "empty-references",
             f"Fewer than {most} references{none}: {some(ids, len(fewer))}.",
             where="the references",
@@ -104,19 +103,19 @@ def empty_references(patient: Patient) -> Iterator[Finding]:
     reference cannot be compared with published ones, which use all of them: SARI and BLEU both rise with every
     reference.""",
 )
-def fewer_references(patient: Patient) -> Iterator[Finding]:
-    evalset = patient.evalset
-    if not evalset.references or not patient.sources.lines or len(evalset) > _PUBLIC:
+def fewer_references(subject: Subject) -> Iterator[Note]:
+    evalset = subject.evalset
+    if not evalset.references or not subject.sources.lines or len(evalset) > _PUBLIC:
         return
     from plainly.data.card import source_cards
 
     text = "\n".join(evalset.sources).encode("utf-8", "surrogatepass")
     cards = source_cards(*(hashlib.sha256(text + end).hexdigest() for end in (b"\n", b"")))
     promised = {card.name: sum(file.role == "reference" for file in card.files) for card in cards}
-    given = int(evalset.reference_counts.max(initial=0))
-    if promised and given not in promised.values() and given < max(promised.values()):
+    there = int(evalset.reference_counts.max(initial=0))
+    if promised and there not in promised.values() and there < max(promised.values()):
         known = " and ".join(f"{name} ({count} references an item)" for name, count in promised.items())
-        yield Finding("fewer-references", f"The sources are those of {known}; {given} given.", where="the references")
+        yield warning("fewer-references", f"The sources are those of {known}; {there} given.", where="the references")
 
 
 @check(
@@ -124,9 +123,9 @@ def fewer_references(patient: Patient) -> Iterator[Finding]:
     """Many outputs stop without a full stop where their source has one: a limit on the length of what the system may
     write has cut them off. Raise the limit (max_length, max_new_tokens) and write the outputs again.""",
 )
-def truncated(patient: Patient) -> Iterator[Finding]:
-    sources = patient.evalset.sources
-    for texts in patient.systems.values():
+def truncated(subject: Subject) -> Iterator[Note]:
+    sources = subject.evalset.sources
+    for texts in subject.systems.values():
         whole = [
             place
             for place, (line, owner) in enumerate(zip(texts.lines, texts.owners, strict=True))
@@ -134,13 +133,11 @@ def truncated(patient: Patient) -> Iterator[Finding]:
         ]
         cut = [place for place in whole if not _ENDS.search(texts.lines[place])]
         if len(cut) >= 5 and len(cut) > _MANY_CUT * len(whole):
-            ids = patient.ids(texts, cut)
-            yield Finding(
+            yield texts.warning(
                 "truncated",
-                f"{texts.name}: {len(cut)} of {len(whole)} outputs do not end where a sentence ends; the first is "
-                f"item {ids[0]}, “…{texts.lines[cut[0]][-25:]}”.",
-                where=texts.name,
-                ids=ids,
+                f"{len(cut)} of {len(whole)} outputs do not end where a sentence ends; the first is item "
+                f"{texts.ids(cut)[0]}, “…{texts.lines[cut[0]][-25:]}”.",
+                cut,
             )
 
 
@@ -149,17 +146,12 @@ def truncated(patient: Patient) -> Iterator[Finding]:
     """The system left most sources as they are. That is safe for grammar and meaning and simplifies nothing; BLEU and
     the SARI variants hf and t2t reward it.""",
 )
-def copies(patient: Patient) -> Iterator[Finding]:
-    for name, copied in _copied(patient).items():
-        total = len(patient.systems[name].lines)
+def copies(subject: Subject) -> Iterator[Note]:
+    for name, copied in _copied(subject).items():
+        texts = subject.systems[name]
+        total = len(texts.lines)
         if total >= 5 and len(copied) > _MANY_COPIES * total:
-            texts = patient.systems[name]
-            yield Finding(
-                "copies",
-                f"{texts.name}: {len(copied)} of {total} outputs are the source, word for word.",
-                where=texts.name,
-                ids=patient.ids(texts, copied),
-            )
+            yield texts.warning("copies", f"{len(copied)} of {total} outputs are the source, word for word.", copied)
 
 
 @check(
@@ -168,29 +160,29 @@ def copies(patient: Patient) -> Iterator[Finding]:
     and nothing was, that is a full score. A system that copies its input gets about 59, more than any real system on
     TurkCorpus. Use sari (the variant of EASSE) and keep hf only to compare with numbers that were made with it.""",
 )
-def copy_rewarding_metric(patient: Patient) -> Iterator[Finding]:
-    rewarding = [spec for spec in patient.specs if _REWARDS_COPIES.search(spec)]
+def copy_rewarding_metric(subject: Subject) -> Iterator[Note]:
+    rewarding = [spec for spec in subject.specs if _REWARDS_COPIES.search(spec)]
     if rewarding:
         shares = {
-            name: len(found) / max(len(patient.systems[name].lines), 1) for name, found in _copied(patient).items()
+            name: len(copied) / max(len(subject.systems[name].lines), 1) for name, copied in _copied(subject).items()
         }
         name = max(shares, key=lambda name: shares[name], default="")
-        share = f" {name or 'The system'} copies {shares[name]:.0%} of its input." if shares.get(name) else ""
-        yield Finding(
+        share = f" {name or 'The system'} copies {percent(shares[name])} of its input." if shares.get(name) else ""
+        yield warning(
             "copy-rewarding-metric",
             f"{', '.join(rewarding)} gives a copy of the source more than real systems get.{share}",
         )
 
 
-def _copied(patient: Patient) -> dict[str, list[int]]:
-    if not patient.sources.lines:
+def _copied(subject: Subject) -> dict[str, list[int]]:
+    if not subject.sources.lines:
         return {}
-    sources = patient.evalset.sources
+    sources = subject.evalset.sources
     return {
         name: [
             place
             for place, (line, owner) in enumerate(zip(texts.lines, texts.owners, strict=True))
             if line.strip() and line.split() == sources[owner].split()
         ]
-        for name, texts in patient.systems.items()
+        for name, texts in subject.systems.items()
     }

@@ -1,46 +1,70 @@
 """The papers that plainly stands on, computed again: one module a paper, its cells beside the published ones.
 
-Adding a recipe: a module with ``run(options) -> list[Cell]`` (and, where it helps, ``conclusions(cells)``, sentences),
-the published tables as data in ``published/NAME.toml``, and one line here.
+Adding a recipe: a module with ``run(options) -> list[Cell]`` and ``conclusions(cells) -> list[str]``, the published
+tables as data in ``published/NAME.toml``, and its name here.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
+from pathlib import Path
 from types import ModuleType
 
-from plainly.errors import UnknownName
-from plainly.questions.reproduce.cells import Cell, Options
+from plainly.errors import BadInput, UnknownName, way
+from plainly.machine import cores
+from plainly.progress import Progress, unseen
+from plainly.questions.reproduce.cells import SCHEMA, Cell, RecipeOptions, Reproduction, published
+from plainly.result import Listing
 
-__all__ = ["RECIPES", "Cell", "Options", "recipe"]
+__all__ = ["RECIPES", "Cell", "RecipeOptions", "Reproduction", "recipe", "recipes", "reproduce"]
 
-# Name → (module, what it reproduces).
-RECIPES: dict[str, tuple[str, str]] = {
-    "fkgl-gaming": (
-        "plainly.questions.reproduce.fkgl_gaming",
-        "Flesch-Kincaid is not a text simplification evaluation metric (Tanprasert & Kauchak 2021)",
-    ),
-    "assetann": (
-        "plainly.questions.reproduce.assetann",
-        "Linguistic corpus annotation for automatic text simplification evaluation (Cardon et al. 2022)",
-    ),
-    "bleu-splitting": (
-        "plainly.questions.reproduce.bleu_splitting",
-        "BLEU is not suitable for the evaluation of text simplification (Sulem et al. 2018)",
-    ),
-    "sle": (
-        "plainly.questions.reproduce.sle",
-        "Simplicity Level Estimate: a learned reference-less metric for sentence simplification (Cripwell et al. 2023)",
-    ),
-    "tradeoff": (
-        "plainly.questions.reproduce.tradeoff",
-        "Human evaluation for text simplification: the simplicity–adequacy tradeoff (Schwarzer and Kauchak 2018)",
-    ),
-}
+# In the order in which they are listed; the module of "fkgl-gaming" is fkgl_gaming.
+RECIPES = ("fkgl-gaming", "assetann", "bleu-splitting", "sle", "tradeoff")
+
+
+def reproduce(
+    name: str,
+    *,
+    tables: Iterable[str] | None = None,
+    outputs: str | Path | None = None,
+    figures: str | Path | None = None,
+    seed: int = RecipeOptions.seed,
+    trials: int = RecipeOptions.trials,
+    processes: int | None = None,
+    progress: Progress = unseen,
+) -> Reproduction:
+    """Compute a paper's tables again, or some of them, and put every cell beside the published one.
+
+    ``outputs`` is a directory of licensed system outputs, where a paper needs them; ``figures`` is one to draw in, for
+    papers that have figures. ``seed``, ``trials`` and ``processes`` are for papers that draw or repeat.
+    """
+    module = recipe(name)
+    chosen = None if tables is None else frozenset(map(str, tables))
+    options = RecipeOptions(
+        tables=chosen,
+        outputs=None if outputs is None else Path(outputs),
+        figures=None if figures is None else Path(figures),
+        seed=seed,
+        trials=trials,
+        processes=cores() if processes is None else processes,
+        progress=progress,
+    )
+    cells = module.run(options)
+    if not cells:
+        missing, option = ", ".join(sorted(chosen or ())), way("tables=", "--table")
+        raise BadInput(f"{name} has no table {missing}. Leave out {option} to see all of them.")
+    return Reproduction(name, tuple(cells), tuple(module.conclusions(cells)))
+
+
+def recipes() -> Listing:
+    """The papers that can be reproduced."""
+    rows = tuple({"name": name, "title": published(name)["title"]} for name in RECIPES)
+    return Listing({"schema": SCHEMA, "recipes": list(rows)}, rows, {"name": "name", "title": "paper"})
 
 
 def recipe(name: str) -> ModuleType:
     """The module of a recipe, imported only now."""
     if name not in RECIPES:
         raise UnknownName("recipe", name, RECIPES, see="plainly reproduce --list")
-    return importlib.import_module(RECIPES[name][0])
+    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")

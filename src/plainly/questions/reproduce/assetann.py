@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from statistics import fmean
 from typing import Any
 
@@ -25,7 +26,7 @@ from plainly.evalset import EvalSet
 from plainly.inputs.lines import read_lines
 from plainly.metrics.edits import Edits
 from plainly.protocol import Metric
-from plainly.questions.reproduce.cells import Cell, Options, cells_of, published
+from plainly.questions.reproduce.cells import ORIGINS, Cell, Origin, RecipeOptions, cells_of, published
 from plainly.typology import formats
 from plainly.typology.annotation import Pair
 from plainly.typology.profile import counts, profile
@@ -57,34 +58,34 @@ SYSTEMS = {
 }
 
 
-def run(options: Options) -> list[Cell]:
+def run(options: RecipeOptions) -> list[Cell]:
     """The cells of Tables 1, 3, 4, 6, 7, 9 and 10, or of those that were asked for."""
     printed = published("assetann")
     labels = tuple(label for label in all_labels() if label != "err")
     pairs = formats.load("assetann/annotations")
     gold = [_as_counted(pair) for pair in formats.load("assetann/gold")]
-    found: list[Cell] = []
+    cells: list[Cell] = []
     if options.wants("1"):
-        found += _table1(printed, pairs, gold)
+        cells += _table1(printed, pairs, gold)
     scores = leave_one_out(pairs, registry.metric("sari")) if any(map(options.wants, ("3", "9", "10"))) else {}
     table = counts(pairs, labels)
     if options.wants("3"):
-        found += _table3(printed, pairs, table, labels, scores)
+        cells += _table3(printed, pairs, table, labels, scores)
     if options.wants("4"):
-        found += _table4(printed, options)
+        cells += _table4(printed, options)
     if options.wants("6"):
-        found += _table6(printed, pairs, gold)
+        cells += _table6(printed, pairs, gold)
     if options.wants("7"):
-        found += _table7(printed, pairs)
+        cells += _table7(printed, pairs)
     if options.wants("9"):
         ours = _correlations(table, labels, {"": scores["sari"]})
         recipe = "Spearman of label counts with the SARI of each reference against the other nine, all 3,590 pairs"
-        found += cells_of("9", printed["table9"], ours, decimals=4, tolerance=0.01, recipe=recipe)
+        cells += cells_of("9", printed["table9"], ours, decimals=4, tolerance=0.01, recipe=recipe)
     if options.wants("10"):
         ours = _correlations(table, labels, {f"{part} ": scores[part] for part in ALPHAS})
         recipe = "as Table 9, with the three parts of SARI"
-        found += cells_of("10", printed["table10"], ours, decimals=4, tolerance=0.01, recipe=recipe)
-    return found
+        cells += cells_of("10", printed["table10"], ours, decimals=4, tolerance=0.01, recipe=recipe)
+    return cells
 
 
 def conclusions(cells: Sequence[Cell]) -> list[str]:
@@ -95,24 +96,21 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
     lines = []
     for column, said in (("lex", 3.5), ("synt", 1.3), ("add", 4.0), ("del", 1.3), ("repl", 1.8)):
         falls = {
-            kind: fmean(
-                _of(table[system, "SARI orig"], "ours") - _of(table[system, f"SARI {column}"], kind)
+            origin: fmean(
+                table[system, "SARI orig"].value("ours") - table[system, f"SARI {column}"].value(origin)
                 for system in SYSTEMS
             )
-            for kind in ("published", "ours", "sound")
+            for origin in ORIGINS
         }
         lines.append(
             f"SARI on the {column} references falls by {falls['published']:.1f} on average as printed (the text says "
             f"{said}), by {falls['ours']:.1f} with the files' artefacts, by {falls['sound']:.1f} soundly."
         )
     for column in ("SARI lex", "SARI synt", "SARI add"):
-        orders = {
-            kind: sorted(SYSTEMS, key=lambda system, kind=kind: -_of(table[system, column], kind))  # type: ignore[misc]
-            for kind in ("ours", "sound")
-        }
+        flawed, sound = _ranking(table, column, "ours"), _ranking(table, column, "sound")
         lines.append(
-            f"{column}: the best system is {orders['ours'][0]} with the artefacts and {orders['sound'][0]} soundly; "
-            f"{_swaps(orders['ours'], orders['sound'])} of 78 pairs of systems change places."
+            f"{column}: the best system is {flawed[0]} with the artefacts and {sound[0]} soundly; "
+            f"{_swaps(flawed, sound)} of 78 pairs of systems change places."
         )
     bleu = table["seq2seqwiki", "BLEU orig"]
     lines.append(
@@ -124,8 +122,8 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
 
 def _table1(printed: Printed, pairs: Sequence[Pair], gold: Sequence[Pair]) -> list[Cell]:
     whole, small = profile(pairs), profile(gold)
-    ours = {(each.label, "all"): float(each.pairs) for each in whole.operations}
-    ours |= {(each.label, "gold"): float(each.pairs) for each in small.operations}
+    ours = {(operation.label, "all"): float(operation.pairs) for operation in whole.operations}
+    ours |= {(operation.label, "gold"): float(operation.pairs) for operation in small.operations}
     recipe = "pairs that contain the label; in the gold, Yawat's default label 'literal' counted as synonym"
     return cells_of("1", printed["table1"], ours, decimals=0, tolerance=lambda _, value: 0.03 * value, recipe=recipe)
 
@@ -161,12 +159,11 @@ def _table3(
     return cells + cells_of("3 R²", printed["table3_r2"], fit, decimals=2, tolerance=0.01, recipe=recipe, sound=sound)
 
 
-def _table4(printed: Printed, options: Options) -> list[Cell]:
+def _table4(printed: Printed, options: RecipeOptions) -> list[Cell]:
     whole = data.load("asset/test", progress=options.progress)
-    outputs = {
-        name: [data.outputs("asset/test", system, progress=options.progress) for system in systems]
-        for name, systems in SYSTEMS.items()
-    }
+    wanted = [system for systems in SYSTEMS.values() for system in systems]
+    texts = data.outputs_of("asset/test", wanted, progress=options.progress)
+    outputs = {name: [texts[system] for system in systems] for name, systems in SYSTEMS.items()}
     sari, bleu, edits = registry.metric("sari"), registry.metric("bleu(lowercase=true)"), Edits(lowercase=True)
     flawed = {column: _with_artefacts(subset) for column, subset in SUBSETS.items()}
     clean = {column: data.load(f"assetann/{subset}", progress=options.progress) for column, subset in SUBSETS.items()}
@@ -176,15 +173,11 @@ def _table4(printed: Printed, options: Options) -> list[Cell]:
     sound: Values = {}
     for name, runs in outputs.items():
         ours[name, "SARI orig"], ours[name, "BLEU orig"] = _score(sari, whole, runs), _score(bleu, whole, runs)
-        ours[name, "BLEU new"], sound[name, "BLEU new"] = (
-            _score(bleu, without_blanks, runs),
-            _score(bleu, clean["new"], runs),
-        )
+        ours[name, "BLEU new"] = _score(bleu, without_blanks, runs)
+        sound[name, "BLEU new"] = _score(bleu, clean["new"], runs)
         for column, part in (("add", edits.outputs.index("added")), ("del", edits.outputs.index("deleted"))):
-            ours[name, column], sound[name, column] = (
-                _score(edits, prefixed, runs, part),
-                _score(edits, whole, runs, part),
-            )
+            ours[name, column] = _score(edits, prefixed, runs, part)
+            sound[name, column] = _score(edits, whole, runs, part)
         for column in SUBSETS:
             chosen = [tuple(run[int(identifier) - 1] for identifier in clean[column].ids) for run in runs]
             ours[name, f"SARI {column}"] = _score(sari, flawed[column], chosen)
@@ -206,13 +199,13 @@ def _table4(printed: Printed, options: Options) -> list[Cell]:
 
 def _table6(printed: Printed, pairs: Sequence[Pair], gold: Sequence[Pair]) -> list[Cell]:
     ours: Values = {}
-    for prefix, found in (("", profile(pairs)), ("gold ", profile(gold))):
-        for each in found.operations:
+    for prefix, annotated in (("", pairs), ("gold ", gold)):
+        for operation in profile(annotated).operations:
             for side in ("source", "output"):
-                mean, deviation = getattr(each, f"{side}_tokens"), getattr(each, f"{side}_deviation")
-                ours[each.label, f"{prefix}{side} mean"] = mean
+                ours[operation.label, f"{prefix}{side} mean"] = getattr(operation, f"{side}_tokens")
                 # The paper prints NA for a deviation of nothing, be it that all are alike or that there is only one.
-                ours[each.label, f"{prefix}{side} sd"] = deviation or float("nan")
+                deviation = getattr(operation, f"{side}_deviation") or float("nan")
+                ours[operation.label, f"{prefix}{side} sd"] = deviation
     notes = {
         (label, column): "hyponym and hyperonym are exchanged in print"
         for label in ("hyponym", "hyperonym")
@@ -223,8 +216,8 @@ def _table6(printed: Printed, pairs: Sequence[Pair], gold: Sequence[Pair]) -> li
 
 
 def _table7(printed: Printed, pairs: Sequence[Pair]) -> list[Cell]:
-    found = profile([pair for pair in pairs if "err" not in pair.labels])
-    ours: Values = {(str(number), "pairs"): float(count) for number, count in found.per_pair.items()}
+    per_pair = profile([pair for pair in pairs if "err" not in pair.labels]).per_pair
+    ours: Values = {(str(number), "pairs"): float(count) for number, count in per_pair.items()}
     recipe = "pairs by their number of different operations, erroneous ones left out"
     return cells_of(
         "7", printed["table7"], ours, decimals=0, tolerance=lambda _, value: max(0.03 * value, 4), recipe=recipe
@@ -234,10 +227,10 @@ def _table7(printed: Printed, pairs: Sequence[Pair]) -> list[Cell]:
 def _correlations(table: npt.NDArray[np.int64], labels: Sequence[str], scores: dict[str, Floats]) -> Values:
     ours: Values = {}
     for prefix, values in scores.items():
-        for each in correlate(table, labels, values):
-            ours[each.label, f"{prefix}rho"] = each.rho
+        for correlation in correlate(table, labels, values):
+            ours[correlation.label, f"{prefix}rho"] = correlation.rho
             # p-values below .0001 are printed as 0.
-            ours[each.label, f"{prefix}p"] = each.p_value if each.p_value >= 0.0001 else 0.0
+            ours[correlation.label, f"{prefix}p"] = correlation.p_value if correlation.p_value >= 0.0001 else 0.0
     return ours
 
 
@@ -259,15 +252,16 @@ def _score(metric: Metric, evalset: EvalSet, runs: Sequence[Sequence[str]], outp
 
 def _as_counted(pair: Pair) -> Pair:
     """The paper's counts hold for the gold when Yawat's default label, left on one group, is counted as synonym."""
-    return pair.with_groups(replace(each, label="synonym") if each.label == "literal" else each for each in pair.groups)
+    return pair.with_groups(
+        replace(group, label="synonym") if group.label == "literal" else group for group in pair.groups
+    )
 
 
-def _of(cell: Cell, kind: str) -> float:
-    value = getattr(cell, kind)
-    return float("nan") if value is None else float(value)
+def _ranking(table: dict[tuple[str, str], Cell], column: str, origin: Origin) -> list[str]:
+    return sorted(SYSTEMS, key=lambda system: -table[system, column].value(origin))
 
 
-def _swaps(one: Sequence[str], other: Sequence[str]) -> int:
+def _swaps(ranking: Sequence[str], other: Sequence[str]) -> int:
     """How many pairs stand in another order in the second ranking than in the first."""
     place = {name: at for at, name in enumerate(other)}
-    return sum(place[one[a]] > place[one[b]] for a in range(len(one)) for b in range(a + 1, len(one)))
+    return sum(place[first] > place[second] for first, second in combinations(ranking, 2))

@@ -25,7 +25,7 @@ import numpy as np
 from plainly import data, registry
 from plainly.errors import MissingExtra
 from plainly.evalset import EvalSet
-from plainly.questions.reproduce.cells import Cell, Options, cells_of, published
+from plainly.questions.reproduce.cells import Cell, RecipeOptions, cells_of, published
 from plainly.ratings import Judgements
 from plainly.ratings import load as load_ratings
 from plainly.stats.agreement import resampled_kappa
@@ -52,38 +52,40 @@ RATED = 70
 
 
 @dataclass(frozen=True)
-class Texts:
-    """Everything that is scored, tokenised as the paper's authors had it."""
+class PaperTexts:
+    """Everything that is scored, tokenised as the paper's authors had it; and the sets as they are published."""
 
     source: list[str]
-    one: list[tuple[str, ...]]
-    eight: list[tuple[str, ...]]
+    one_reference: list[tuple[str, ...]]
+    eight_references: list[tuple[str, ...]]
     outputs: dict[str, list[str]]
     hsplit_full: list[list[str]]
+    legacy: EvalSet
+    simple: EvalSet
 
 
-def run(options: Options) -> list[Cell]:
+def run(options: RecipeOptions) -> list[Cell]:
     """The cells of Tables 1 to 3 and of the numbers in the text, or of those that were asked for."""
     printed = published("bleu-splitting")
     texts = _texts(options)
     judgements = load_ratings("acl2018", progress=options.progress)
     human = {name: _system_means(judgements, dimension) for name, dimension in DIMENSIONS.items()}
-    found: list[Cell] = []
+    cells: list[Cell] = []
     if options.wants("1"):
-        found += _table1(printed, texts)
+        cells += _table1(printed, texts)
     if options.wants("bleu"):
-        found += _bleu(printed, texts, options)
+        cells += _bleu(printed, texts)
     if options.wants("2") or options.wants("conservatism"):
-        found += _table2(printed, texts, human, options)
+        cells += _table2(printed, texts, human, options)
     if options.wants("3"):
-        found += _table3(printed, texts, judgements)
+        cells += _table3(printed, texts, judgements)
     if options.wants("systems"):
-        found += _splitting_systems(printed, texts, judgements)
+        cells += _splitting_systems(printed, texts, judgements)
     if options.wants("sd"):
-        found += _deviations(printed, judgements)
+        cells += _deviations(printed, judgements)
     if options.wants("kappa"):
-        found += _kappa(printed, judgements, options.seed)
-    return found
+        cells += _kappa(printed, judgements, options.seed)
+    return cells
 
 
 def conclusions(cells: Sequence[Cell]) -> list[str]:
@@ -117,31 +119,32 @@ def _tokenise() -> Any:
     return lambda text: str(tokenizer.tokenize(text, return_str=True, escape=True))
 
 
-def _texts(options: Options) -> Texts:
+def _texts(options: RecipeOptions) -> PaperTexts:
     moses = _tokenise()
     legacy = data.load("turkcorpus/test-legacy", progress=options.progress)
     simple = data.load("turkcorpus/test-simplewiki", progress=options.progress)
     source = [moses(text) for text in data.load("turkcorpus/test-gem", progress=options.progress).sources]
     rated = data.load("hsplit/first70", progress=options.progress)
-    outputs = {
-        system: [text.strip() for text in data.outputs("hsplit/first70", system, progress=options.progress)]
-        for system in (*WITHOUT_SPLITS, *SPLITTING)
-        if system not in ("Identity", "SBMT-SARI")
-    }
+    wanted = [system for system in (*WITHOUT_SPLITS, *SPLITTING) if system not in ("Identity", "SBMT-SARI")]
+    published_outputs = data.outputs_of("hsplit/first70", wanted, progress=options.progress)
+    outputs = {system: [text.strip() for text in texts] for system, texts in published_outputs.items()}
     sbmt = data.outputs("turkcorpus/test-legacy", "xu/SBMT-SARI", progress=options.progress)
     outputs["SBMT-SARI"] = [moses(text) for text in sbmt[:RATED]]
     outputs["Identity"] = source[:RATED]
     outputs |= {name: [row[number] for row in rated.references] for number, name in enumerate(HSPLIT)}
-    return Texts(
+    splits = data.outputs_of("turkcorpus/test-gem", HSPLIT, progress=options.progress)
+    return PaperTexts(
         source,
         [(moses(row[0]),) for row in simple.references],
         [tuple(map(moses, row)) for row in legacy.references],
         outputs,
-        [list(data.outputs("turkcorpus/test-gem", name, progress=options.progress)) for name in HSPLIT],
+        [list(splits[name]) for name in HSPLIT],
+        legacy,
+        simple,
     )
 
 
-def _table1(printed: dict[str, Any], texts: Texts) -> list[Cell]:
+def _table1(printed: dict[str, Any], texts: PaperTexts) -> list[Cell]:
     ours: Values = {}
     sound: Values = {}
     for values, count in ((ours, count_sentences), (sound, sentences.count)):
@@ -177,19 +180,20 @@ def count_sentences(line: str) -> int:
     return ends + 1
 
 
-def _bleu(printed: dict[str, Any], texts: Texts, options: Options) -> list[Cell]:
-    legacy = data.load("turkcorpus/test-legacy", progress=options.progress)
-    simple = data.load("turkcorpus/test-simplewiki", progress=options.progress)
+def _bleu(printed: dict[str, Any], texts: PaperTexts) -> list[Cell]:
     ours: Values = {}
     sound: Values = {}
-    for references, clean, label in ((texts.one, simple.references, "1ref"), (texts.eight, legacy.references, "8ref")):
+    for references, clean, label in (
+        (texts.one_reference, texts.simple.references, "1ref"),
+        (texts.eight_references, texts.legacy.references, "8ref"),
+    ):
         for size, where in ((RATED, "first 70"), (len(texts.source), "all 359")):
             column = f"{label}, {where}"
             ours["Identity", column] = bleu(references[:size], texts.source[:size])
             ours["HSplit", column] = float(
                 np.mean([bleu(references[:size], lines[:size]) for lines in texts.hsplit_full])
             )
-            sound["Identity", column] = bleu(clean[:size], list(legacy.sources[:size]))
+            sound["Identity", column] = bleu(clean[:size], texts.legacy.sources[:size])
     return cells_of(
         "bleu",
         printed["bleu"],
@@ -219,7 +223,7 @@ def _segments(spec: str, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
 
 
 def _table2(
-    printed: dict[str, Any], texts: Texts, human: Mapping[str, Mapping[str, float]], options: Options
+    printed: dict[str, Any], texts: PaperTexts, human: Mapping[str, Mapping[str, float]], options: RecipeOptions
 ) -> list[Cell]:
     scores = _system_scores(texts)
     ours: Values = {}
@@ -233,9 +237,9 @@ def _table2(
                 side: Alternative = "greater" if value >= 0 else "less"
                 notes[row, name + suffix] = f"one-sided p {p_value(x, y, kind='spearman', alternative=side):.2g}"
     tolerances = {"SARI-8ref": 0.1, "-LDsc": 0.04}
-    found: list[Cell] = []
+    cells: list[Cell] = []
     for row in scores if options.wants("2") else ():
-        found += cells_of(
+        cells += cells_of(
             "2",
             {"columns": printed["table2"]["columns"], row: printed["table2"][row]},
             ours,
@@ -255,7 +259,7 @@ def _table2(
                 ):
                     pair = ([scores[name][system] for system in systems] for name in (row, "-LDsc"))
                     values[row, column] = correlation(*pair, kind="spearman")
-        found += cells_of(
+        cells += cells_of(
             "conservatism",
             printed["conservatism"],
             values,
@@ -263,26 +267,27 @@ def _table2(
             tolerance=0.06,
             recipe="Spearman of BLEU with −LD to the source, over systems",
         )
-    return found
+    return cells
 
 
-def _system_scores(texts: Texts) -> dict[str, dict[str, float]]:
-    source, one, eight = texts.source[:RATED], texts.one[:RATED], texts.eight[:RATED]
+def _system_scores(texts: PaperTexts) -> dict[str, dict[str, float]]:
+    source = texts.source[:RATED]
+    single, eight = texts.one_reference[:RATED], texts.eight_references[:RATED]
     copies = [(text,) for text in source]
-    found: dict[str, dict[str, float]] = {}
+    by_metric: dict[str, dict[str, float]] = {}
     for system in (*WITHOUT_SPLITS, *HSPLIT):
         outputs = texts.outputs[system]
         of_source = bleu(copies, outputs)
-        scores = {"BLEU-1ref": bleu(one, outputs), "BLEU-8ref": bleu(eight, outputs)}
+        scores = {"BLEU-1ref": bleu(single, outputs), "BLEU-8ref": bleu(eight, outputs)}
         scores |= {f"i{name}": 0.9 * value - 0.1 * of_source for name, value in scores.items()}
         scores["-FK"] = -_corpus("fkgl", source, eight, outputs)
         scores["SARI-8ref"] = _corpus("sari(variant=xu)", source, eight, outputs)
         scores["-LDsc"] = -float(np.mean(distances(source, outputs, lowercase=True)))
         for name, value in scores.items():
-            found.setdefault(name, {})[system] = value
-    for by_system in found.values():
+            by_metric.setdefault(name, {})[system] = value
+    for by_system in by_metric.values():
         by_system[AVERAGE] = float(np.mean([by_system[name] for name in HSPLIT]))
-    return found
+    return by_metric
 
 
 def distances(sources: Sequence[str], outputs: Sequence[str], *, lowercase: bool) -> list[int]:
@@ -293,7 +298,7 @@ def distances(sources: Sequence[str], outputs: Sequence[str], *, lowercase: bool
     return [Levenshtein.distance(a.lower(), b.lower()) if lowercase else Levenshtein.distance(a, b) for a, b in pairs]
 
 
-def _table3(printed: dict[str, Any], texts: Texts, judgements: Judgements) -> list[Cell]:
+def _table3(printed: dict[str, Any], texts: PaperTexts, judgements: Judgements) -> list[Cell]:
     source = texts.source[:RATED] * len(SPLITTING)
     references = list(zip(*(lines[:RATED] for lines in texts.hsplit_full), strict=True)) * len(SPLITTING)
     outputs = [text for system in SPLITTING for text in texts.outputs[system]]
@@ -320,7 +325,7 @@ def _table3(printed: dict[str, Any], texts: Texts, judgements: Judgements) -> li
     )
 
 
-def _splitting_systems(printed: dict[str, Any], texts: Texts, judgements: Judgements) -> list[Cell]:
+def _splitting_systems(printed: dict[str, Any], texts: PaperTexts, judgements: Judgements) -> list[Cell]:
     references = list(zip(*(lines[:RATED] for lines in texts.hsplit_full), strict=True))
     scores = [bleu(references, texts.outputs[system]) for system in SPLITTING]
     ours = {
@@ -359,9 +364,9 @@ def _deviations(printed: dict[str, Any], judgements: Judgements) -> list[Cell]:
 def _kappa(printed: dict[str, Any], judgements: Judgements, seed: int) -> list[Cell]:
     ours, notes = {}, {}
     for name, dimension in DIMENSIONS.items():
-        found = resampled_kappa(judgements[dimension].matrix(), draws=1000, rng=np.random.default_rng(seed))
-        ours["resampled, quadratic", name] = found.median
-        notes["resampled, quadratic", name] = f"±{found.margin:.3f}"
+        kappa = resampled_kappa(judgements[dimension].matrix(), draws=1000, rng=np.random.default_rng(seed))
+        ours["resampled, quadratic", name] = kappa.median
+        notes["resampled, quadratic", name] = f"±{kappa.margin:.3f}"
     return cells_of(
         "kappa",
         printed["kappa"],

@@ -1,4 +1,4 @@
-"""A published number beside ours: the cell that every recipe is made of, its verdict, and how cells are shown."""
+"""A published number beside ours: the cell that every recipe is made of, its verdict, and all cells of a paper."""
 
 from __future__ import annotations
 
@@ -6,27 +6,35 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from plainly.machine import cores
 from plainly.progress import Progress, unseen
-from plainly.result import Table
+from plainly.render import numbers
+from plainly.result import Note, Record, Result, Table
+from plainly.sampling import Sampling
 
+SCHEMA = "plainly.reproduce/1"
 Verdict = Literal["exact", "close", "differs"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+# Where a number comes from: print, the recipe, or the recipe without the artefacts of the published files.
+Origin = Literal["published", "ours", "sound"]
+ORIGINS: tuple[Origin, ...] = get_args(Origin)
 _PUBLISHED = Path(__file__).parent / "published"
 
 
 @dataclass(frozen=True)
-class Options:
+class RecipeOptions:
     """What a recipe may be told: which tables, where licensed outputs lie, how to draw, whom to tell of progress."""
 
     tables: frozenset[str] | None = None
     outputs: Path | None = None
-    seed: int = 12345
-    trials: int = 100
-    processes: int = 1
     figures: Path | None = None
+    seed: int = Sampling().seed
+    trials: int = 100
+    processes: int = field(default_factory=cores)
     progress: Progress = unseen
 
     def wants(self, table: str) -> bool:
@@ -65,8 +73,13 @@ class Cell:
             return "exact"
         return "close" if distance <= self.tolerance + rounding else "differs"
 
-    def data(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+    def value(self, origin: Origin) -> float:
+        """One of the cell's numbers; NaN where there is none."""
+        number: float | None = getattr(self, origin)
+        return math.nan if number is None else number
+
+    def json(self) -> Record:
+        """As it stands in a reproduction's JSON."""
         return {
             "table": self.table,
             "row": self.row,
@@ -80,8 +93,49 @@ class Cell:
         }
 
 
-def published(name: str) -> dict[str, dict[str, Any]]:
-    """A paper's printed tables: for each table its columns, and its rows by name."""
+@dataclass(frozen=True, repr=False)
+class Reproduction(Result):
+    """All cells of a paper, or of some of its tables, and what follows from them."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    conclusions: tuple[str, ...]
+    brief: bool = False
+
+    def summary(self) -> Reproduction:
+        """The same, shown as verdicts by table, without the cells."""
+        return replace(self, brief=True)
+
+    def records(self) -> list[Record]:
+        return [{**cell.json(), "note": cell.note} for cell in self.cells]
+
+    def json(self) -> Record:
+        return {
+            "schema": SCHEMA,
+            "recipe": self.name,
+            "cells": [cell.json() for cell in self.cells],
+            "tables": {table: dict(counts) for table, counts in tally(self.cells).items()},
+            "conclusions": list(self.conclusions),
+        }
+
+    def tables(self) -> list[Table]:
+        by_table: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            by_table.setdefault(cell.table, []).append(cell)
+        counts = tally(self.cells)
+        rows = tuple(
+            (table, str(len(cells)), *(str(counts[table][verdict]) for verdict in VERDICTS))
+            for table, cells in by_table.items()
+        )
+        in_full = [] if self.brief else [_in_full(table, cells) for table, cells in by_table.items()]
+        return [*in_full, Table(("table", "cells", *VERDICTS), rows)]
+
+    def notes(self) -> list[Note]:
+        return [Note(sentence, kind="claim") for sentence in self.conclusions]
+
+
+def published(name: str) -> dict[str, Any]:
+    """A paper's title and printed tables: for each table its columns, and its rows by name."""
     return tomllib.loads((_PUBLISHED / f"{name}.toml").read_text(encoding="utf-8"))
 
 
@@ -100,14 +154,14 @@ def cells_of(
 
     ``tolerance`` is a number, or depends on the column and the printed value.
     """
-    found = []
+    cells = []
     for row, values in printed.items():
         if row == "columns":
             continue
         for column, value in zip(printed["columns"], values, strict=True):
             key = (row, column)
             number = None if value == "NA" else float(value)
-            found.append(
+            cells.append(
                 Cell(
                     table=table,
                     row=row,
@@ -121,21 +175,20 @@ def cells_of(
                     note=(notes or {}).get(key, ""),
                 )
             )
-    return found
+    return cells
 
 
 def tally(cells: Sequence[Cell]) -> dict[str, Counter[str]]:
     """How many cells of each table have which verdict."""
-    found: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     for cell in cells:
-        found.setdefault(cell.table, Counter())[cell.verdict] += 1
-    return found
+        counts.setdefault(cell.table, Counter())[cell.verdict] += 1
+    return counts
 
 
-def grid(cells: Sequence[Cell], table: str) -> Table:
-    """A table's cells, a row each, for printing."""
-    chosen = [cell for cell in cells if cell.table == table]
-    sound = any(cell.sound is not None for cell in chosen)
+def _in_full(table: str, cells: Sequence[Cell]) -> Table:
+    """A table's cells, a row each."""
+    sound = any(cell.sound is not None for cell in cells)
     rows = tuple(
         (
             cell.row,
@@ -146,16 +199,16 @@ def grid(cells: Sequence[Cell], table: str) -> Table:
             cell.verdict,
             cell.note,
         )
-        for cell in chosen
+        for cell in cells
     )
     header = ("row", "column", "published", "ours", *(("sound",) if sound else ()), "verdict", "note")
-    counts = tally(chosen)[table]
-    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("exact", "close", "differs") if counts[verdict])
+    counts = tally(cells)[table]
+    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return Table(
         header,
         rows,
-        caption=f"Table {table}: {len(chosen)} cells, {summary}",
-        notes=tuple(dict.fromkeys(cell.recipe for cell in chosen)),
+        caption=f"Table {table}: {len(cells)} cells, {summary}",
+        notes=tuple(dict.fromkeys(cell.recipe for cell in cells)),
         text_columns=frozenset({0, 1, len(header) - 2, len(header) - 1}),
     )
 
@@ -165,4 +218,4 @@ def _none(value: float | None) -> float | None:
 
 
 def _shown(value: float | None, decimals: int) -> str:
-    return "–" if value is None else f"{value:.{decimals}f}"
+    return numbers.number(value, decimals, undefined="–")

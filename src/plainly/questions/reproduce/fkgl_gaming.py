@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plainly.engines import engine
-from plainly.errors import BadInput, DataUnavailable, MissingExtra
+from plainly.errors import BadInput, DataUnavailable, MissingExtra, way
 from plainly.evalset import EvalSet
 from plainly.inputs.lines import read_lines
 from plainly.metrics.form import Length, Splits
@@ -34,7 +34,7 @@ from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.questions.audit.catalogue import chosen
 from plainly.questions.audit.sweep import Curve, Sweep, sweep
 from plainly.questions.reproduce import stops
-from plainly.questions.reproduce.cells import Cell, Options, published
+from plainly.questions.reproduce.cells import ORIGINS, Cell, RecipeOptions, cells_of, published
 from plainly.text import counts
 
 ITEMS = 1077
@@ -65,7 +65,7 @@ class PaperFkgl(Metric):
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Scoring:
     """How a column of numbers is computed: with the paper's recipe, and soundly."""
 
     spec: str
@@ -75,9 +75,9 @@ class _Way:
     recipe: str
 
 
-WAYS = {
-    "BLEU": _Way(BLEU, BLEU, 0.01, 0.004, "bleu: corpus, cased, 13a, one reference"),
-    "SARI": _Way(
+SCORINGS = {
+    "BLEU": _Scoring(BLEU, BLEU, 0.01, 0.004, "bleu: corpus, cased, 13a, one reference"),
+    "SARI": _Scoring(
         SARI,
         SARI_SOUND,
         0.01,
@@ -85,7 +85,7 @@ WAYS = {
         f"{SARI}: eight references of which seven are empty, source not tokenised, output and reference 13a; sound: "
         "the one reference there is",
     ),
-    "FKGL": _Way(
+    "FKGL": _Scoring(
         "paper_fkgl",
         FKGL_SOUND,
         1.0,
@@ -96,7 +96,7 @@ WAYS = {
 
 
 @dataclass(frozen=True)
-class Outputs:
+class LicensedOutputs:
     """The licensed files of a directory."""
 
     files: dict[str, tuple[str, ...]]
@@ -109,38 +109,35 @@ class Outputs:
         return EvalSet(ids, self.files["Complex"], references)
 
 
-def run(options: Options) -> list[Cell]:
+def run(options: RecipeOptions) -> list[Cell]:
     """The cells of Tables 1 to 10, or of those that were asked for; figures where a directory for them is given."""
     if options.outputs is None:
+        option = way("outputs=DIR", "plainly reproduce fkgl-gaming --outputs DIR")
         raise BadInput(
             "The outputs of this paper are licensed and cannot be fetched. Name a directory with Complex, Reference, "
-            f"{', '.join(SYSTEMS.values())}, one sentence a line: plainly reproduce fkgl-gaming --outputs DIR"
+            f"{', '.join(SYSTEMS.values())}, one sentence a line: {option}"
         )
     outputs = read(options.outputs)
     printed = published("fkgl-gaming")
-    found: list[Cell] = []
+    cells: list[Cell] = []
     if options.wants("3"):
-        found += _table3(printed["table3"], outputs)
+        cells += _table3(printed["table3"], outputs)
     if options.tables is None or options.tables - {"3"} or options.figures:
         swept = _sweep(outputs, options)
-        found += [cell for cell in _swept(printed, swept) if options.wants(cell.table)]
+        cells += [cell for cell in _swept(printed, swept) if options.wants(cell.table)]
         if options.figures:
             draw(swept, printed, options.figures)
-    return sorted(found, key=lambda cell: int(cell.table))
+    return sorted(cells, key=lambda cell: int(cell.table))
 
 
 def conclusions(cells: Sequence[Cell]) -> list[str]:
     """What the paper's SARI hides, in the numbers of Table 4 and Table 10."""
     table = {(cell.row, cell.column): cell for cell in cells if cell.table == "4"}
     lines = []
-    moves = {
-        kind: [
-            _of(cell, kind) for (row, column), cell in table.items() if row.startswith("SARI ") and column == "100 %"
-        ]
-        for kind in ("published", "ours", "sound")
-    }
-    if moves["ours"]:
-        said = "; ".join(f"{kind} {max(values) - min(values):.4f}" for kind, values in moves.items())
+    attacked = [cell for (row, column), cell in table.items() if row.startswith("SARI ") and column == "100 %"]
+    if attacked:
+        moves = {origin: [cell.value(origin) for cell in attacked] for origin in ORIGINS}
+        said = "; ".join(f"{origin} {max(values) - min(values):.4f}" for origin, values in moves.items())
         lines.append(f"How far apart the six modifications leave Dress-Ls's SARI at 100 %: {said}.")
     whole = {
         system: [
@@ -148,8 +145,8 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
         ]
         for system in ("Dress-Ls", "EncDecA")
     }
-    if all(len(found) == 12 for found in whole.values()):
-        sari = {system: sum(cell.published or 0 for cell in found) / 12 for system, found in whole.items()}
+    if all(len(parts) == 12 for parts in whole.values()):
+        sari = {system: sum(cell.published or 0 for cell in parts) / 12 for system, parts in whole.items()}
         lines.append(
             f"The parts that Table 10 prints for the unmodified Dress-Ls make a SARI of {sari['Dress-Ls']:.4f}; those "
             f"it prints under the other systems make {sari['EncDecA']:.4f}, and Table 1 says .363 for Dress-Ls."
@@ -157,7 +154,7 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
-def read(directory: Path) -> Outputs:
+def read(directory: Path) -> LicensedOutputs:
     """The seven files, whatever their endings; all of the same length."""
     if not directory.is_dir():
         raise BadInput(f"There is no directory {directory}.")
@@ -168,24 +165,24 @@ def read(directory: Path) -> Outputs:
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise BadInput(f"The files in {directory} differ in length: {said}. They hold one sentence a line.")
-    return Outputs(files)
+    return LicensedOutputs(files)
 
 
 def _find(directory: Path, name: str) -> Path:
-    found = sorted(
+    paths = sorted(
         (path for path in directory.iterdir() if path.is_file() and path.name.split(".")[0].lower() == name.lower()),
         key=lambda path: len(path.suffixes),
     )
-    if not found:
+    if not paths:
         raise BadInput(
             f"{directory} has no file {name} (with any ending). It needs Complex, Reference and the systems."
         )
-    if len(found) > 1 and len(found[0].suffixes) == len(found[1].suffixes):
-        raise BadInput(f"{directory} has {found[0].name} and {found[1].name}: which is {name}? Leave only one there.")
-    return found[0]
+    if len(paths) > 1 and len(paths[0].suffixes) == len(paths[1].suffixes):
+        raise BadInput(f"{directory} has {paths[0].name} and {paths[1].name}: which is {name}? Leave only one there.")
+    return paths[0]
 
 
-def _sweep(outputs: Outputs, options: Options) -> Sweep:
+def _sweep(outputs: LicensedOutputs, options: RecipeOptions) -> Sweep:
     wanted = set(SYSTEMS) | {"1", "2", "9", "10"} if options.tables is None else options.tables
     systems = [
         system
@@ -252,35 +249,35 @@ def _cell(
     *,
     decimals: int = 4,
 ) -> Cell:
-    way = WAYS[metric]
+    scoring = SCORINGS[metric]
 
     def at(spec: str) -> float:
-        return way.scale * float(swept.headline(system, attack, spec)[level])
+        return scoring.scale * float(swept.headline(system, attack, spec)[level])
 
-    sound = at(way.sound) if way.sound != way.spec else None
-    recipe = f"{way.recipe}{_trials(swept, level)}"
-    return Cell(table, row, column, value, at(way.spec), decimals, way.tolerance, recipe, sound)
+    sound = at(scoring.sound) if scoring.sound != scoring.spec else None
+    recipe = f"{scoring.recipe}{_trials(swept, level)}"
+    return Cell(table, row, column, value, at(scoring.spec), decimals, scoring.tolerance, recipe, sound)
 
 
 def _parts_table(table: str, system: str, rows: dict[str, list[float]], swept: Sweep) -> Iterator[Cell]:
     attacks = [attack.name for attack in swept.design.attacks]
     for row, values in rows.items():
         metric, part = row.split(" ", 1)
-        way = WAYS[metric]
+        scoring = SCORINGS[metric]
         for place, value in enumerate(values):
             attack, level = attacks[max(place - 1, 0)], 10 if place else 0
             repeats = system != "Dress-Ls" and (place > 0 or metric == "SARI")
             shown = "Dress-Ls" if repeats else system
-            sound = way.sound if metric == "SARI" else way.spec
+            sound = scoring.sound if metric == "SARI" else scoring.spec
             yield Cell(
                 table=table,
                 row=row if table == "2" else f"{system} {part}",
                 column=attack if place else "0 %",
                 published=value,
-                ours=0.01 * _part(swept.curve(shown, attack, way.spec), swept, way.spec, part, level),
+                ours=0.01 * _part(swept.curve(shown, attack, scoring.spec), swept, scoring.spec, part, level),
                 decimals=4,
                 tolerance=0.004,
-                recipe=f"{way.recipe}{_trials(swept, level)}",
+                recipe=f"{scoring.recipe}{_trials(swept, level)}",
                 sound=0.01 * _part(swept.curve(system, attack, sound), swept, sound, part, level)
                 if repeats or metric == "SARI"
                 else None,
@@ -304,9 +301,9 @@ def _other_items(items: int) -> str:
     return "" if items == ITEMS else f"; NOT the paper's data: {items} items where it has {ITEMS}"
 
 
-def _table3(printed: dict[str, Any], outputs: Outputs) -> list[Cell]:
+def _table3(printed: dict[str, Any], outputs: LicensedOutputs) -> list[Cell]:
     evalset = outputs.evalset
-    cells = []
+    cells: list[Cell] = []
     for row, values in printed.items():
         if row == "columns":
             continue
@@ -320,30 +317,22 @@ def _table3(printed: dict[str, Any], outputs: Outputs) -> list[Cell]:
             totals[2] / words,
             100 * dict(zip(Splits.outputs, Splits().score(stops.sum(axis=0)), strict=True))["full_stops"],
         )
-        sound = (totals[1] / totals[0], totals[2] / totals[1], None)
+        sound = (totals[1] / totals[0], totals[2] / totals[1], math.nan)
         recipes = (
             f"words of the whole file, runs of punctuation between spaces included, by {how}; sound: plainly's own "
             "words and sentences",
             "syllables by plainly's rules by the same words; the paper's counter is not known. sound: by plainly's own",
             "lines with more full stops than the source",
         )
-        other = _other_items(len(lines))
         for place, column in enumerate(printed["columns"]):
-            decimals = 2 if (row, place) == ("Original", 0) else 3
-            tolerance = (0.05, 0.1, 0.1)[place]
-            kept = sound[place]
-            cells.append(
-                Cell(
-                    "3",
-                    row,
-                    column,
-                    values[place],
-                    float(ours[place]),
-                    decimals,
-                    tolerance,
-                    f"{recipes[place]}{other}",
-                    None if kept is None else float(kept),
-                )
+            cells += cells_of(
+                "3",
+                {"columns": [column], row: [values[place]]},
+                {(row, column): ours[place]},
+                decimals=2 if (row, place) == ("Original", 0) else 3,
+                tolerance=(0.05, 0.1, 0.1)[place],
+                recipe=f"{recipes[place]}{_other_items(len(lines))}",
+                sound={(row, column): sound[place]},
             )
     return cells
 
@@ -365,17 +354,12 @@ def draw(swept: Sweep, printed: dict[str, Any], directory: Path) -> list[Path]:
         raise BadInput(f"There is no directory {directory} for the figures. Make it first.")
     paths = []
     for number, metric in enumerate(("FKGL", "BLEU", "SARI"), start=1):
-        way = WAYS[metric]
+        scoring = SCORINGS[metric]
         crosses = {
-            attack: [(10.0 * (place + 1), value / way.scale) for place, value in enumerate(values)]
+            attack: [(10.0 * (place + 1), value / scoring.scale) for place, value in enumerate(values)]
             for attack, values in printed["table4"][metric].items()
         }
         title = f"Figure {number}: {metric} of Dress-Ls"
-        chart = figures.figure(swept, "Dress-Ls", way.spec, title=title, axis=metric, marks=crosses)
+        chart = figures.figure(swept, "Dress-Ls", scoring.spec, title=title, axis=metric, marks=crosses)
         paths += figures.save(chart, directory / f"figure{number}-{metric.lower()}")
     return paths
-
-
-def _of(cell: Cell, kind: str) -> float:
-    value = getattr(cell, kind)
-    return math.nan if value is None else float(value)

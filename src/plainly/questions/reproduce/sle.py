@@ -21,7 +21,7 @@ from plainly import data, registry
 from plainly.errors import PlainlyError
 from plainly.questions.meta.scores import MetricScores, score_units
 from plainly.questions.meta.subset import Filter
-from plainly.questions.reproduce.cells import Cell, Options, cells_of, published
+from plainly.questions.reproduce.cells import Cell, RecipeOptions, cells_of, published
 from plainly.ratings import Judgements, Units
 from plainly.ratings import load as load_ratings
 from plainly.stats.correlate import correlation, p_value
@@ -35,24 +35,24 @@ OWN = {"SARI": "sari", "BLEU": "bleu(effective_order=true)", "FKGL": "fkgl"}
 SETS = {"asset": "asset", "turk": "turkcorpus", "all": "all"}
 
 
-def run(options: Options) -> list[Cell]:
+def run(options: RecipeOptions) -> list[Cell]:
     """The filter, the relations between dimensions, Table 4 as far as it can be computed, and the csv's SARI."""
     printed = published("sle")
     judgements = load_ratings("simplicity-da", progress=options.progress)
     units = judgements[SIMPLICITY].units()
     trained = set(map(str, data.table("simpeval/past", progress=options.progress)["original"]))
     chosen = Filter(without_sources=trained)
-    found: list[Cell] = []
+    cells: list[Cell] = []
     if options.wants("filter"):
-        found += _filter(printed, judgements, units, chosen)
+        cells += _filter(printed, judgements, units, chosen)
     if options.wants("relations"):
-        found += _relations(printed, judgements, units)
+        cells += _relations(printed, judgements, units)
     if options.wants("4"):
-        found += _table4(printed, judgements, units, chosen, options)
-        found += _sle(printed, judgements, units, chosen)
+        cells += _table4(printed, judgements, units, chosen, options)
+        cells += _sle(printed, judgements, units, chosen)
     if options.wants("csv"):
-        found += _csv(judgements, units, options)
-    return found
+        cells += _csv(judgements, units, options)
+    return cells
 
 
 def conclusions(cells: Sequence[Cell]) -> list[str]:
@@ -106,7 +106,7 @@ def _relations(printed: dict[str, Any], judgements: Judgements, units: Units) ->
 
 
 def _table4(
-    printed: dict[str, Any], judgements: Judgements, units: Units, chosen: Filter, options: Options
+    printed: dict[str, Any], judgements: Judgements, units: Units, chosen: Filter, options: RecipeOptions
 ) -> list[Cell]:
     kept = chosen.mask(judgements, units)
     human = judgements.human(SIMPLICITY, units)[kept]
@@ -152,29 +152,29 @@ def _sle(printed: dict[str, Any], judgements: Judgements, units: Units, chosen: 
     )
 
 
-def _csv(judgements: Judgements, units: Units, options: Options) -> list[Cell]:
+def _csv(judgements: Judgements, units: Units, options: RecipeOptions) -> list[Cell]:
     """Is the csv's SARI what we say it is? Regenerated, output by output."""
     cells = []
     for theirs, ours in SETS.items():
-        given = csv_scores("sari", theirs, units, options)
+        of_csv = csv_scores("sari", theirs, units, options)
         again = score_units(judgements, units, [CSV_SARI], references=ours)[CSV_SARI].segments
         cells.append(
             Cell(
                 table="csv",
                 row=theirs,
                 column="mean SARI of 600 outputs",
-                published=float(given.mean()),
+                published=float(of_csv.mean()),
                 ours=float(again.mean()),
                 decimals=9,
                 tolerance=0,
                 recipe=CSV_SARI,
-                note=f"largest difference {float(np.abs(given - again).max()):.1g}",
+                note=f"largest difference {float(np.abs(of_csv - again).max()):.1g}",
             )
         )
     return cells
 
 
-def csv_scores(column: str, references: str, units: Units, options: Options) -> Floats:
+def csv_scores(column: str, references: str, units: Units, options: RecipeOptions) -> Floats:
     """A column of the data set's own metric scores, for the units."""
     table = data.table("simplicity-da/metrics", progress=options.progress)
     place = {

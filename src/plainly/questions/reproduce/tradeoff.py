@@ -10,6 +10,7 @@ both.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from plainly.questions import plan
 from plainly.questions.meta.tradeoff import tradeoff
-from plainly.questions.reproduce.cells import Cell, Options, cells_of, published
+from plainly.questions.reproduce.cells import Cell, RecipeOptions, cells_of, published
 from plainly.ratings import Judgements
 from plainly.ratings import load as load_ratings
 
@@ -34,7 +35,7 @@ SEVEN = (
 BUDGET = 100
 
 
-def run(options: Options) -> list[Cell]:
+def run(options: RecipeOptions) -> list[Cell]:
     """The relations between dimensions and the resampling of raters and of a budget, on two public sets."""
     printed = published("tradeoff")
     sda = load_ratings("simplicity-da", progress=options.progress)
@@ -44,51 +45,47 @@ def run(options: Options) -> list[Cell]:
         ("Simplicity-DA", sda, {"simplicity": "simplicity", "adequacy": "meaning", "fluency": "fluency"}),
         ("ACL 2018", acl, {"simplicity": "simplicity", "adequacy": "meaning", "fluency": "grammaticality"}),
     ]
-    found: list[Cell] = []
+    cells: list[Cell] = []
     for name, judgements, dimensions in sets:
         if options.wants("relations"):
-            found += _relations(printed, name, judgements, dimensions)
+            cells += _relations(printed, name, judgements, dimensions)
         # Only simplicity was released by rater in Simplicity-DA.
         rated = judgements[dimensions["simplicity" if name == "Simplicity-DA" else "adequacy"]]
-        reference = plan.pattern(rated)
-        recipe = (
-            f"{name}, {rated.dimension}, {reference.test} t-test at p < .01, 1,000 draws; other data than the paper's"
+        cells += _resampled(printed, f"{name}, {rated.dimension}", plan.pattern(rated), options)
+    return sorted(cells, key=lambda cell: ("relations", "raters", "budget").index(cell.table))
+
+
+def _resampled(printed: dict[str, Any], row: str, reference: plan.Reference, options: RecipeOptions) -> list[Cell]:
+    """How well fewer raters, and a budget spent in several ways, keep the pattern of significant differences."""
+    recipe = f"{row}, {reference.test} t-test at p < .01, 1,000 draws; other data than the paper's"
+    rng = np.random.default_rng(options.seed)
+    cells: list[Cell] = []
+    if options.wants("raters"):
+        points = dict(zip(("1 rater", "2 raters"), plan.raters(reference, (1, 2), rng=rng), strict=True))
+        cells += cells_of(
+            "raters",
+            printed["raters"],
+            {("adequacy", column): point.tau_as_listed for column, point in points.items()},
+            decimals=2,
+            tolerance=0.02,
+            recipe=recipe,
+            sound={("adequacy", column): point.tau for column, point in points.items()},
         )
-        rng = np.random.default_rng(options.seed)
-        if options.wants("raters"):
-            points = plan.raters(reference, (1, 2), rng=rng)
-            columns = ("1 rater", "2 raters")
-            found += _renamed(
-                cells_of(
-                    "raters",
-                    printed["raters"],
-                    {("adequacy", column): point.tau_as_listed for column, point in zip(columns, points, strict=True)},
-                    decimals=2,
-                    tolerance=0.02,
-                    recipe=recipe,
-                    sound={("adequacy", column): point.tau for column, point in zip(columns, points, strict=True)},
-                ),
-                f"{name}, {rated.dimension}",
-            )
-        if options.wants("budget"):
-            counts = [count for count in (1, 2, 3, 5, 10) if count <= max(3, round(reference.raters))]
-            spent = plan.budget(reference, BUDGET, counts, rng=rng)
-            falls = all(one.tau > other.tau for one, other in pairwise(spent))
-            shown = ", ".join(f"{point.sentences}×{point.raters} {point.tau:.2f}" for point in spent)
-            key = ("adequacy", "agreement falls as raters are added")
-            found += _renamed(
-                cells_of(
-                    "budget",
-                    printed["budget"],
-                    {key: float(falls)},
-                    decimals=0,
-                    tolerance=0,
-                    recipe=f"{recipe}; {BUDGET} ratings a system",
-                    notes={key: shown},
-                ),
-                f"{name}, {rated.dimension}",
-            )
-    return sorted(found, key=lambda cell: ("relations", "raters", "budget").index(cell.table))
+    if options.wants("budget"):
+        counts = [count for count in (1, 2, 3, 5, 10) if count <= max(3, round(reference.raters))]
+        spent = plan.budget(reference, BUDGET, counts, rng=rng)
+        falls = all(fewer.tau > more.tau for fewer, more in pairwise(spent))
+        key = ("adequacy", "agreement falls as raters are added")
+        cells += cells_of(
+            "budget",
+            printed["budget"],
+            {key: float(falls)},
+            decimals=0,
+            tolerance=0,
+            recipe=f"{recipe}; {BUDGET} ratings a system",
+            notes={key: ", ".join(f"{point.sentences}×{point.raters} {point.tau:.2f}" for point in spent)},
+        )
+    return [replace(cell, row=row) for cell in cells]
 
 
 def conclusions(cells: Sequence[Cell]) -> list[str]:
@@ -113,12 +110,11 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
 def _relations(printed: dict[str, Any], name: str, judgements: Judgements, dimensions: dict[str, str]) -> list[Cell]:
     ours, notes = {}, {}
     for row in ("simplicity–adequacy", "adequacy–fluency"):
-        one, _, other = row.partition("–")
-        found = tradeoff(judgements, dimensions[one], dimensions[other], resamples=0)
-        ours[row, "R²"], ours[row, "sign"] = found.r2, float(np.sign(found.correlation.value))
-        notes[row, "R²"] = (
-            f"r {found.correlation.value:.3f}, slope {found.slope:.2f}, p {found.correlation.p_value:.1g}"
-        )
+        x, y = (dimensions[dimension] for dimension in row.split("–"))
+        relation = tradeoff(judgements, x, y, resamples=0)
+        correlation = relation.correlation
+        ours[row, "R²"], ours[row, "sign"] = relation.r2, float(np.sign(correlation.value))
+        notes[row, "R²"] = f"r {correlation.value:.3f}, slope {relation.slope:.2f}, p {correlation.p_value:.1g}"
     cells = cells_of(
         "relations",
         printed["relations"],
@@ -128,10 +124,4 @@ def _relations(printed: dict[str, Any], name: str, judgements: Judgements, dimen
         recipe="squared Pearson correlation of mean ratings over outputs; other data than the paper's",
         notes=notes,
     )
-    return _renamed(cells, name, keep=True)
-
-
-def _renamed(cells: Sequence[Cell], row: str, *, keep: bool = False) -> list[Cell]:
-    from dataclasses import replace
-
-    return [replace(cell, row=f"{row}: {cell.row}" if keep else row) for cell in cells]
+    return [replace(cell, row=f"{name}: {cell.row}") for cell in cells]

@@ -6,42 +6,21 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from plainly.evalset import EvalSet
+from plainly.result import Note
 
-Severity = Literal["error", "warning", "note"]
 _STRETCH = 70
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong or worth knowing: a code that can be explained, and what was seen where."""
-
-    code: str
-    message: str
-    severity: Severity = "warning"
-    where: str = ""
-    ids: tuple[str, ...] = ()
-
-    def payload(self) -> dict[str, object]:
-        """As it stands in a command's JSON."""
-        return {
-            "code": self.code,
-            "severity": self.severity,
-            "where": self.where or None,
-            "message": self.message,
-            "items": list(self.ids),
-        }
-
-
 @dataclass(frozen=True)
-class Texts:
+class Collection:
     """A collection of texts that should be alike: the sources, the references, or one system's outputs."""
 
     name: str
     lines: tuple[str, ...]
     owners: tuple[int, ...]  # the item that each text belongs to
+    names: tuple[str, ...]  # the ids of all items
 
     @cached_property
     def joined(self) -> str:
@@ -66,9 +45,22 @@ class Texts:
             return []
         return [place for place, line in enumerate(self.lines) if pattern.search(line)]
 
+    def ids(self, places: Sequence[int], *, most: int = 20) -> tuple[str, ...]:
+        """The ids of the items that the texts at these places belong to."""
+        items = dict.fromkeys(self.owners[place] for place in places)
+        return tuple(self.names[item] for item in list(items)[:most])
+
+    def items(self, places: Sequence[int]) -> str:
+        """The same in a message."""
+        return some(self.ids(places), len(places))
+
+    def warning(self, code: str, message: str, places: Sequence[int]) -> Note:
+        """What a check has seen at these places."""
+        return warning(code, f"{self.name}: {message}", where=self.name, ids=self.ids(places))
+
 
 @dataclass(frozen=True)
-class Patient:
+class Subject:
     """A set and its outputs; ``specs`` are the metrics that are to be used. ``language`` is that of the texts.
 
     A quick look takes a stretch of items at the beginning, the middle and the end, whose lines follow one another, so
@@ -91,64 +83,62 @@ class Patient:
         return tuple(item for start in starts for item in range(start, start + _STRETCH))
 
     @cached_property
-    def sources(self) -> Texts:
+    def sources(self) -> Collection:
         if not self.evalset.has_sources:
-            return Texts("the sources", (), ())
+            return Collection("the sources", (), (), ())
         return self._texts("the sources", self.evalset.sources)
 
     @cached_property
-    def references(self) -> Texts:
-        if not self.evalset.references:
-            return Texts("the references", (), ())
+    def references(self) -> Collection:
         rows = self.evalset.references
         if self.quick:
-            pairs = [(rows[i][i % len(rows[i])], i) for i in self.chosen if rows[i]]
+            pairs = [(rows[i][i % len(rows[i])], i) for i in self.chosen if rows and rows[i]]
         else:
-            pairs = [(reference, i) for i in self.chosen for reference in rows[i]]
-        return Texts("the references", tuple(text for text, _ in pairs), tuple(i for _, i in pairs))
+            pairs = [(reference, i) for i in self.chosen if rows for reference in rows[i]]
+        lines, owners = zip(*pairs, strict=True) if pairs else ((), ())
+        return Collection("the references", lines, owners, self.evalset.ids)
 
     @cached_property
-    def systems(self) -> dict[str, Texts]:
+    def systems(self) -> dict[str, Collection]:
         return {name: self._texts(name or "the outputs", texts) for name, texts in self.outputs.items()}
 
-    def collections(self) -> Iterator[Texts]:
+    def collections(self) -> Iterator[Collection]:
         """Sources, references and each system's outputs, those that are there."""
         for texts in (self.sources, self.references, *self.systems.values()):
             if texts.lines:
                 yield texts
 
-    def ids(self, texts: Texts, places: Sequence[int], *, most: int = 20) -> tuple[str, ...]:
-        """The ids of the items that texts at these places belong to."""
-        items = dict.fromkeys(texts.owners[place] for place in places)
-        return tuple(self.evalset.ids[item] for item in list(items)[:most])
-
-    def _texts(self, name: str, lines: Sequence[str]) -> Texts:
-        return Texts(name, tuple(lines[i] for i in self.chosen), self.chosen)
+    def _texts(self, name: str, lines: Sequence[str]) -> Collection:
+        return Collection(name, tuple(lines[i] for i in self.chosen), self.chosen, self.evalset.ids)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check: what it is called, what it means, and the function that looks. ``quick`` ones run with every score."""
+    """One check: what it is called, what it means, and the function that looks."""
 
     code: str
     explanation: str
-    run: Callable[[Patient], Iterator[Finding]]
-    quick: bool = True
+    run: Callable[[Subject], Iterator[Note]]
 
 
 CHECKS: dict[str, Check] = {}
 
 
 def check(
-    code: str, explanation: str, *, quick: bool = True
-) -> Callable[[Callable[[Patient], Iterator[Finding]]], Callable[[Patient], Iterator[Finding]]]:
+    code: str, explanation: str
+) -> Callable[[Callable[[Subject], Iterator[Note]]], Callable[[Subject], Iterator[Note]]]:
     """Register a check under its code."""
 
-    def register(run: Callable[[Patient], Iterator[Finding]]) -> Callable[[Patient], Iterator[Finding]]:
-        CHECKS[code] = Check(code, " ".join(explanation.split()), run, quick)
+    def register(run: Callable[[Subject], Iterator[Note]]) -> Callable[[Subject], Iterator[Note]]:
+        CHECKS[code] = Check(code, " ".join(explanation.split()), run)
         return run
 
     return register
+
+
+def warning(code: str, message: str, *, where: str = "", ids: tuple[str, ...] = ()) -> Note:
+    """What a check has seen, where, and in which items."""
+    return Note(message, kind="warning", code=code, where=where, ids=ids)
 
 
 def some(ids: Sequence[str], count: int) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from plainly.questions.doctor.patient import Finding, Patient, Texts, check, some
+from plainly.questions.doctor.subject import Collection, Subject, check, warning
+from plainly.render.numbers import listed
+from plainly.result import Note
 
 _TWICE = re.compile(
     r"&amp;(?:quot|apos|amp|lt|gt|#9[13]|#124);|& (?:quot|apos|amp|lt|gt) ;|- [lr][rsc]b -|@ - @"
@@ -29,22 +31,17 @@ _MOJIBAKE = re.compile(
     plain text, and words such as "do n't" are not those of a detokenised system. Detokenise outputs and references
     alike, or use tokenize=none and say so.""",
 )
-def double_tokenisation(patient: Patient) -> Iterator[Finding]:
-    for texts in patient.collections():
+def double_tokenisation(subject: Subject) -> Iterator[Note]:
+    for texts in subject.collections():
         twice = texts.matching(_TWICE) if any(mark in texts.joined for mark in _TWICE_MARKS) else []
         if twice:
-            ids = patient.ids(texts, twice)
-            yield Finding(
-                "double-tokenisation",
-                f"{texts.name}: tokenised twice, {some(ids, len(twice))}: {_excerpt(texts, twice[0], _TWICE)}.",
-                where=texts.name,
-                ids=ids,
-            )
-    tokenised = [texts.name for texts in patient.collections() if (texts.tokenised or 0) > _TOKENISED]
-    if tokenised and any(map(_tokenises, patient.specs or ("bleu",))):
-        yield Finding(
+            message = f"tokenised twice, {texts.items(twice)}: {_excerpt(texts, twice[0], _TWICE)}."
+            yield texts.warning("double-tokenisation", message, twice)
+    tokenised = [texts.name for texts in subject.collections() if (texts.tokenised or 0) > _TOKENISED]
+    if tokenised and any(map(_tokenises, subject.specs or ("bleu",))):
+        yield warning(
             "double-tokenisation",
-            f"Already tokenised: {_list(tokenised)}. Metrics that tokenise do so again.",
+            f"Already tokenised: {listed(tokenised)}. Metrics that tokenise do so again.",
             where=tokenised[0],
         )
 
@@ -55,14 +52,14 @@ def double_tokenisation(patient: Patient) -> Iterator[Finding]:
     contractions then never match, which lowers scores for no reason in the text. Bring outputs, sources and references
     into one form; detokenised is best.""",
 )
-def tokenisation_mismatch(patient: Patient) -> Iterator[Finding]:
-    known = [texts for texts in patient.collections() if texts.tokenised is not None]
+def tokenisation_mismatch(subject: Subject) -> Iterator[Note]:
+    known = [texts for texts in subject.collections() if texts.tokenised is not None]
     apart = [texts.name for texts in known if (texts.tokenised or 0) > _TOKENISED]
     plain = [texts.name for texts in known if (texts.tokenised or 0) < _PLAIN]
     if apart and plain:
-        yield Finding(
+        yield warning(
             "tokenisation-mismatch",
-            f"Tokenised: {_list(apart)}. Not tokenised: {_list(plain)}. They cannot match at punctuation.",
+            f"Tokenised: {listed(apart)}. Not tokenised: {listed(plain)}. They cannot match at punctuation.",
             where=apart[0],
         )
 
@@ -73,13 +70,13 @@ def tokenisation_mismatch(patient: Patient) -> Iterator[Finding]:
     every first word and name as wrong; SARI lowercases by default and is not affected. Use lowercase=true, or truecase
     the lower-case side.""",
 )
-def case_mismatch(patient: Patient) -> Iterator[Finding]:
-    known = [texts for texts in patient.collections() if texts.capitals is not None]
+def case_mismatch(subject: Subject) -> Iterator[Note]:
+    known = [texts for texts in subject.collections() if texts.capitals is not None]
     lower = [texts.name for texts in known if (texts.capitals or 0) < 0.05]
     cased = [texts.name for texts in known if (texts.capitals or 0) > 0.5]
     if lower and cased:
-        yield Finding(
-            "case-mismatch", f"All lower case: {_list(lower)}. With capitals: {_list(cased)}.", where=lower[0]
+        yield warning(
+            "case-mismatch", f"All lower case: {listed(lower)}. With capitals: {listed(cased)}.", where=lower[0]
         )
 
 
@@ -89,8 +86,8 @@ def case_mismatch(patient: Patient) -> Iterator[Finding]:
     four n-grams; in the legacy TurkCorpus files this alone lowers the BLEU of unchanged sources by some three points.
     Replace them: sed 's/-LRB-/(/g; s/-RRB-/)/g' (mind the case).""",
 )
-def brackets(patient: Patient) -> Iterator[Finding]:
-    yield from _pattern(patient, "brackets", _BRACKETS, "brackets written as")
+def brackets(subject: Subject) -> Iterator[Note]:
+    yield from _pattern(subject, "brackets", _BRACKETS, "brackets written as")
 
 
 @check(
@@ -99,8 +96,8 @@ def brackets(patient: Patient) -> Iterator[Finding]:
     -no-escape. They are words of their own for most metrics. Unescape them: python -c "import html,sys;
     sys.stdout.writelines(map(html.unescape, sys.stdin))".""",
 )
-def escaped_entities(patient: Patient) -> Iterator[Finding]:
-    yield from _pattern(patient, "escaped-entities", _ENTITIES, "characters written as entities,")
+def escaped_entities(subject: Subject) -> Iterator[Note]:
+    yield from _pattern(subject, "escaped-entities", _ENTITIES, "characters written as entities,")
 
 
 @check(
@@ -109,24 +106,19 @@ def escaped_entities(patient: Patient) -> Iterator[Finding]:
     replacement character U+FFFD). Words that hold them match nothing. Convert the file again from its original, as
     UTF-8.""",
 )
-def encoding(patient: Patient) -> Iterator[Finding]:
-    yield from _pattern(patient, "encoding", _MOJIBAKE, "damaged characters,")
+def encoding(subject: Subject) -> Iterator[Note]:
+    yield from _pattern(subject, "encoding", _MOJIBAKE, "damaged characters,")
 
 
-def _pattern(patient: Patient, code: str, pattern: re.Pattern[str], what: str) -> Iterator[Finding]:
-    for texts in patient.collections():
+def _pattern(subject: Subject, code: str, pattern: re.Pattern[str], what: str) -> Iterator[Note]:
+    for texts in subject.collections():
         places = texts.matching(pattern)
         if places:
-            ids = patient.ids(texts, places)
-            yield Finding(
-                code,
-                f"{texts.name}: {what} {_excerpt(texts, places[0], pattern)}, in {some(ids, len(places))}.",
-                where=texts.name,
-                ids=ids,
-            )
+            excerpt = _excerpt(texts, places[0], pattern)
+            yield texts.warning(code, f"{what} {excerpt}, in {texts.items(places)}.", places)
 
 
-def _excerpt(texts: Texts, place: int, pattern: re.Pattern[str]) -> str:
+def _excerpt(texts: Collection, place: int, pattern: re.Pattern[str]) -> str:
     line = texts.lines[place]
     match = pattern.search(line)
     if match is None:
@@ -138,7 +130,3 @@ def _excerpt(texts: Texts, place: int, pattern: re.Pattern[str]) -> str:
 def _tokenises(spec: str) -> bool:
     name = spec.partition("(")[0]
     return name in ("sari", "bleu", "ibleu", "tbleu", "fkbleu") and "tokenize=none" not in spec
-
-
-def _list(names: list[str]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
