@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from plainly.questions import plan
-from plainly.questions.meta.tradeoff import tradeoff
+from plainly.questions.meta.dimensions import relate
+from plainly.questions.plan import Pilot, resampling
 from plainly.questions.reproduce.cells import Cell, Options, cells_of, published
 from plainly.ratings import Judgements
 from plainly.ratings import load as load_ratings
@@ -50,13 +50,11 @@ def run(options: Options) -> list[Cell]:
             found += _relations(printed, name, judgements, dimensions)
         # Only simplicity was released by rater in Simplicity-DA.
         rated = judgements[dimensions["simplicity" if name == "Simplicity-DA" else "adequacy"]]
-        reference = plan.pattern(rated)
-        recipe = (
-            f"{name}, {rated.dimension}, {reference.test} t-test at p < .01, 1,000 draws; other data than the paper's"
-        )
+        pilot = Pilot.of(rated)
+        recipe = f"{name}, {rated.dimension}, {pilot.test} t-test at p < .01, 1,000 draws; other data than the paper's"
         rng = np.random.default_rng(options.seed)
         if options.wants("raters"):
-            points = plan.raters(reference, (1, 2), rng=rng)
+            points = resampling.raters(pilot, (1, 2), rng=rng)
             columns = ("1 rater", "2 raters")
             found += _renamed(
                 cells_of(
@@ -71,8 +69,8 @@ def run(options: Options) -> list[Cell]:
                 f"{name}, {rated.dimension}",
             )
         if options.wants("budget"):
-            counts = [count for count in (1, 2, 3, 5, 10) if count <= max(3, round(reference.raters))]
-            spent = plan.budget(reference, BUDGET, counts, rng=rng)
+            counts = [count for count in (1, 2, 3, 5, 10) if count <= max(3, round(pilot.raters))]
+            spent = resampling.budget(pilot, BUDGET, counts, rng=rng)
             falls = all(one.tau > other.tau for one, other in pairwise(spent))
             shown = ", ".join(f"{point.sentences}×{point.raters} {point.tau:.2f}" for point in spent)
             key = ("adequacy", "agreement falls as raters are added")
@@ -114,7 +112,7 @@ def _relations(printed: dict[str, Any], name: str, judgements: Judgements, dimen
     ours, notes = {}, {}
     for row in ("simplicity–adequacy", "adequacy–fluency"):
         one, _, other = row.partition("–")
-        found = tradeoff(judgements, dimensions[one], dimensions[other], resamples=0)
+        found = relate(judgements, dimensions[one], dimensions[other], sampling=None)
         ours[row, "R²"], ours[row, "sign"] = found.r2, float(np.sign(found.correlation.value))
         notes[row, "R²"] = (
             f"r {found.correlation.value:.3f}, slope {found.slope:.2f}, p {found.correlation.p_value:.1g}"
