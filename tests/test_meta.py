@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 import scipy.stats
 
@@ -401,7 +402,7 @@ def test_from_python_a_result_shows_itself(tmp_path: Path) -> None:
     assert {"metric", "name", "x"} <= set(result.to_pandas().columns)
     assert "Krippendorff's alpha, ordinal" in repr(result)
     assert "<table>" in result._repr_html_()
-    alone = meta.agreement(path, resamples=30)
+    alone = meta.agreement(pandas.read_csv(path), resamples=30)
     assert jsonable(alone.json()["agreement"]) == jsonable(payload["agreement"])
     assert alone["meaning"].raters == 3
     with pytest.raises(BadInput, match="items, systems, both"):

@@ -46,6 +46,12 @@ def check_targets(args: argparse.Namespace, *paths: str | None) -> None:
             check_target(path, inputs=[name for name in inputs if name], force=args.force)
 
 
+def add_columns(group: argparse._ArgumentGroup, roles: str) -> None:
+    """--columns ROLE=COLUMN …, read by ``columns``."""
+    what = f"which columns of a table to take: {roles}"
+    group.add_argument("--columns", nargs="+", default=[], metavar="ROLE=COLUMN", help=what)
+
+
 def columns(pairs: Sequence[str]) -> dict[str, str | list[str]] | None:
     """--columns ROLE=COLUMN …, several columns with commas between; None where nothing was given."""
     chosen: dict[str, str | list[str]] = {}

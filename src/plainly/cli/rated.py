@@ -22,13 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, default: str | None = None
         f"a table of ratings: CSV, TSV, JSONL, Parquet, .ods, .xlsx{shown}",
     )
     how = parser.add_argument_group("how to read the ratings")
-    how.add_argument(
-        "--columns",
-        nargs="+",
-        default=[],
-        metavar="ROLE=COLUMN",
-        help="which columns to take: system, item, rater, dimension, rating, source, output, type",
-    )
+    options.add_columns(how, "system, item, rater, dimension, rating, source, output, type")
     how.add_argument("--scale", metavar="LOW..HIGH", help="the scale, checked: 1..5, -2..2, 0..100")
     how.add_argument("--z-scores", action="store_true", help="standardise each rater's ratings first")
     how.add_argument("--systems", metavar="A,B,…", help="only these systems, in this order")

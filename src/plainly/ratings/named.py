@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from plainly.errors import BadInput
+from plainly.inputs.texts import sheet_of
 from plainly.progress import Progress, unseen
 from plainly.ratings.public import load
-from plainly.ratings.read import read_ratings
+from plainly.ratings.read import judgements_of, read_ratings
 from plainly.ratings.types import Judgements, Ratings, Scale
 
-# A public set's name, a file, or what was read already.
-RatingsLike = str | Path | Judgements | Ratings
+# A public set's name, a file, a data frame or records (whatever ``plainly.score`` takes), or what was read already.
+RatingsLike: TypeAlias = Any
 
 # What is meant where no dimension is named, if it was rated.
 _USUAL = ("simplicity", "structural_simplicity", "rating")
@@ -49,6 +51,8 @@ def _judgements(
         return ratings
     if isinstance(ratings, Ratings):
         return Judgements(ratings.dimension, ratings.systems, ratings.items, {ratings.dimension: ratings})
+    if not isinstance(ratings, (str, Path)):
+        return judgements_of(sheet_of(ratings), name="ratings", columns=columns, scale=scale)
     path = Path(ratings)
     if path.suffix and path.exists():
         return read_ratings(path, columns=columns, scale=scale)
