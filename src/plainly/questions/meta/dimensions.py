@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.questions.meta.described import described, estimate_record
 from plainly.ratings.types import Judgements, Units
 from plainly.render.numbers import interval, number, p_value
@@ -157,7 +157,8 @@ def _relation_row(relation: Relation) -> tuple[str, ...]:
 def measure_tradeoff(judgements: Judgements, dimensions: Sequence[str], *, sampling: Sampling) -> Tradeoff:
     """Every pair of dimensions, and the systems on all of them."""
     if len(dimensions) < 2:
-        raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(dimensions)}. Name two: --dimension …")
+        name = way("dimensions=", "--dimension …")
+        raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(dimensions)}. Name two: {name}")
     relations = tuple(relate(judgements, x, y, sampling=sampling) for x, y in combinations(dimensions, 2))
     return Tradeoff(judgements, sampling, tuple(dimensions), relations, pareto(judgements, dimensions))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from plainly import registry
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.progress import Progress, unseen
 from plainly.protocol import Metric
 from plainly.questions.meta.coefficients import RaterAgreement, rated_by_several
@@ -60,7 +60,8 @@ class MetaEvaluation(Result):
         """Scatter plots: metrics against people where metrics were asked for, else dimensions against each other."""
         part = self.correlations or self.tradeoff
         if part is None:
-            raise BadInput("Agreement is not drawn: there are plots of metrics (-m …) and of dimensions (--tradeoff).")
+            metrics, dimensions = way("metrics=", "-m …"), way("tradeoff=True", "--tradeoff")
+            raise BadInput(f"Agreement is not drawn: metrics ({metrics}) and dimensions ({dimensions}) are.")
         return part.chart()
 
 

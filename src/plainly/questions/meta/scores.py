@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
 from plainly.progress import Progress, unseen
 from plainly.protocol import Better, Metric
@@ -85,14 +85,14 @@ def score_units(
     if not judgements.outputs:
         raise BadInput(
             f"{judgements.name} holds ratings but not what was rated. Give a table with the columns source and output, "
-            "name the test set (-t SET), or give scores (--scores FILE)."
+            f"name the test set ({way('test_set=', '-t SET')}), or give scores ({way('scores=', '--scores FILE')})."
         )
     rated = list(zip(units.system_names, units.item_names, strict=True))
     missing = [pair for pair in rated if pair not in judgements.outputs]
     if missing:
         raise BadInput(
             f"What {missing[0][0]!r} wrote for item {missing[0][1]!r} is not known; nor are {len(missing) - 1} others. "
-            "Give the outputs, or leave those systems out (--systems …)."
+            f"Give the outputs, or leave those systems out ({way('ratings.take(…, systems=…)', '--systems …')})."
         )
     chosen = next(iter(judgements.references), "") if references is None else references
     if references and references not in judgements.references:
