@@ -222,21 +222,21 @@ def test_pairwise_accuracy_equals_the_loop_and_its_best_threshold(grouped: bool)
         groups = [str(i % 6) for i in range(25)] if grouped else ["all"] * 25
         given = groups if grouped else None
         plain = pairwise.pairwise_accuracy(metric, human, groups=given, calibrate=False, sampling=None)
-        assert plain.value == pytest.approx(brute(metric, human, groups, 0), abs=1e-12)
+        assert plain.estimate.value == pytest.approx(brute(metric, human, groups, 0), abs=1e-12)
         found = pairwise.pairwise_accuracy(metric, human, groups=given, sampling=None)
         thresholds = [0, *(abs(metric[i] - metric[j]) for i, j in itertools.combinations(range(25), 2))]
         best = max(brute(metric, human, groups, threshold + 1e-12) for threshold in thresholds)
-        assert found.value == pytest.approx(best, abs=1e-12)
-        assert found.value == pytest.approx(brute(metric, human, groups, found.threshold + 1e-12), abs=1e-12)
+        assert found.estimate.value == pytest.approx(best, abs=1e-12)
+        assert found.estimate.value == pytest.approx(brute(metric, human, groups, found.threshold + 1e-12), abs=1e-12)
 
 
 def test_pairwise_accuracy_by_hand() -> None:
     # Human 1 1 2: one tie. Metric .1 .2 .9 orders all: two of three right; ties below .1 make three of three.
     raw = pairwise.pairwise_accuracy([0.1, 0.2, 0.9], [1, 1, 2], calibrate=False, sampling=None)
-    assert raw.value == pytest.approx(2 / 3)
+    assert raw.estimate.value == pytest.approx(2 / 3)
     calibrated = pairwise.pairwise_accuracy([0.1, 0.2, 0.9], [1, 1, 2], sampling=None)
-    assert (calibrated.value, calibrated.threshold) == (1, pytest.approx(0.1))
-    assert np.isnan(pairwise.pairwise_accuracy([1, 2], [1, 2], groups=["a", "b"]).value)
+    assert (calibrated.estimate.value, calibrated.threshold) == (1, pytest.approx(0.1))
+    assert np.isnan(pairwise.pairwise_accuracy([1, 2], [1, 2], groups=["a", "b"]).estimate.value)
 
 
 def test_pairwise_accuracy_has_intervals_and_says_when_pairs_are_too_many() -> None:

@@ -31,10 +31,6 @@ class Accuracy:
     threshold: float
     pairs: int
 
-    @property
-    def value(self) -> float:
-        return self.estimate.value
-
 
 def pairwise_accuracy(
     metric: npt.ArrayLike,

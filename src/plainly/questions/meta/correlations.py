@@ -20,13 +20,8 @@ from plainly.stats.estimate import Estimate
 
 Unit = Literal["item", "system"]
 Statistic = Literal["pearson", "spearman", "kendall", "accuracy", "partial"]
-STATISTICS: dict[Statistic, str] = dict(
-    zip(
-        get_args(Statistic),
-        ("Pearson", "Spearman", "Kendall tau-b", "pairwise accuracy", "partial Pearson"),
-        strict=True,
-    )
-)
+_NAMES = ("Pearson", "Spearman", "Kendall tau-b", "pairwise accuracy", "partial Pearson")
+STATISTICS: dict[Statistic, str] = dict(zip(get_args(Statistic), _NAMES, strict=True))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from plainly.ratings.types import Judgements
 from plainly.result import Record
 from plainly.sampling import Sampling
@@ -29,12 +31,5 @@ def described(judgements: Judgements, sampling: Sampling) -> Record:
 
 
 def estimate_record(estimate: Estimate) -> Record:
-    """An estimate as it stands in JSON and in records."""
-    return {
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "confidence": estimate.level,
-        "n": estimate.n,
-        "method": estimate.method,
-    }
+    """An estimate as it stands in JSON and in records, where its level is called confidence."""
+    return {"confidence" if name == "level" else name: value for name, value in asdict(estimate).items()}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from plainly import registry
 from plainly.errors import BadInput, way
 from plainly.progress import Progress, unseen
 from plainly.protocol import Metric
@@ -20,6 +19,8 @@ from plainly.questions.meta.scores import MetricScores, read_scores, score_units
 from plainly.questions.meta.statistics import Slicing, correlate_metrics
 from plainly.questions.meta.subset import Filter
 from plainly.ratings import Judgements, RatingsLike, take, usual_dimension
+from plainly.registry import metric as checked_metric
+from plainly.registry import split_specs
 from plainly.result import Note, Record, Result, Table
 from plainly.sampling import Sampling, SamplingOptions
 
@@ -98,14 +99,13 @@ def meta(
     judgements, drawing = take(ratings, progress=progress), sampling or Sampling(**options)
     chosen = tuple(judgements[name].dimension for name in dict.fromkeys(_several(dimensions)))
     main = chosen or (usual_dimension(judgements),)
-    specs = [spec for metric in _several(metrics) for spec in _specs(metric)]
-    asked = bool(specs or scores)
+    asked = bool(metrics or scores)
     correlations = None
     if asked:
         texts = with_test_set(judgements, test_set, progress=progress) if test_set else judgements
         correlations = correlate_metrics(
             texts,
-            _scores(texts, main[0], specs, scores, _several(references), progress),
+            _scores(texts, main[0], _several(metrics), scores, _several(references), progress),
             dimensions=main,
             control=control,
             subset=subset,
@@ -130,24 +130,20 @@ def _several(names: str | Sequence[Any]) -> Sequence[Any]:
     return [names] if isinstance(names, str) else names
 
 
-def _specs(metric: str | Metric) -> list[str | Metric]:
-    """The metrics that a spec names, of which several may stand with commas between them."""
-    return list(registry.split_specs(metric)) if isinstance(metric, str) else [metric]
-
-
 def _scores(
     judgements: Judgements,
     dimension: str,
-    specs: Sequence[str | Metric],
+    metrics: Sequence[str | Metric],
     path: str | Path | None,
     references: Sequence[str],
     progress: Progress,
 ) -> list[MetricScores]:
     """The scores of all outputs rated on a dimension: one set for each set of references, or those of a file."""
     units = judgements[dimension].units()
+    specs = [spec for metric in metrics for spec in (split_specs(metric) if isinstance(metric, str) else [metric])]
     if path is not None:
         return [read_scores(units, path, metrics=[str(spec) for spec in specs])]
     for spec in specs:
-        registry.metric(spec)
+        checked_metric(spec)
     wanted: Sequence[str | None] = list(judgements.references) if "each" in references else references
     return [score_units(judgements, units, specs, references=name, progress=progress) for name in wanted or [None]]

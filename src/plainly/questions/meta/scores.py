@@ -32,13 +32,8 @@ class UnitScores:
     better: Better = "higher"
     signature: str = ""
 
-    @property
-    def oriented(self) -> Floats:
-        """Each unit's score, with the sign turned where lower is better: agreement with people is then positive."""
-        return self.turned(self.segments)
-
     def turned(self, values: Floats) -> Floats:
-        """Scores of this metric with the sign turned where lower is better."""
+        """Scores of this metric, with the sign turned where lower is better: agreement with people is then positive."""
         return -values if self.better == "lower" else values
 
     def chosen(self, mask: Bools) -> UnitScores:

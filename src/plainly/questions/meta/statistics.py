@@ -141,7 +141,9 @@ def _by_item(
         yield part.row(metric, "item", kind, result.estimate, p_value=result.p_value, p_drawn=result.p_drawn)
     if "accuracy" in statistics:
         within = _several_systems(part.scores.units)
-        right = pairwise_accuracy(metric.oriented, part.human, groups=items if within else None, sampling=sampling)
+        right = pairwise_accuracy(
+            metric.turned(metric.segments), part.human, groups=items if within else None, sampling=sampling
+        )
         detail = f"{right.pairs} pairs {'within items' if within else 'of outputs'}, ties up to {right.threshold:.4g}"
         yield part.row(metric, "item", "accuracy", right.estimate, detail=detail)
 
@@ -216,14 +218,15 @@ def _metric_pairs(part: _Slice, units: Sequence[Unit], sampling: Sampling) -> It
     swapped = dependent.swaps(systems, rated.item_names, permutations=PERMUTATIONS, rng=rng)
     for first, second in itertools.combinations(part.scores.metrics.values(), 2):
         tests: list[tuple[Unit, CorrelationDifference]] = []
+        scores = [metric.turned(metric.segments) for metric in (first, second)]
         if "item" in units:
-            tests.append(("item", dependent.williams(human, first.oriented, second.oriented)))
+            tests.append(("item", dependent.williams(human, *scores)))
         if "system" in units:
             by_system = (metric.turned(metric.by_system(rated)) for metric in (first, second))
             tests.append(("system", dependent.williams(system_means(human, rated), *by_system)))
         for unit in units:
             by_permutation = dependent.permute_both(
-                human, first.oriented, second.oriented, systems=systems, swapped=swapped, system_level=unit == "system"
+                human, *scores, systems=systems, swapped=swapped, system_level=unit == "system"
             )
             tests.append((unit, by_permutation))
         for unit, difference in tests:
