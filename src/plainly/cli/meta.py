@@ -91,8 +91,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.plot:
         say(f"Plots are in {plots.save(result.chart(), args.plot)}")
-    show(result, args.format)
-    return 0
+    return int(show(result, args.format) > 0 and args.strict)
 
 
 def _level(text: str) -> float | str:

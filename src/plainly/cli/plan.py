@@ -54,8 +54,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.plot:
         say(f"Curves are in {plots.save(result.chart(), args.plot)}")
-    show(result, args.format)
-    return 0
+    return int(show(result, args.format) > 0 and args.strict)
 
 
 def _numbers(text: str | None, option: str) -> list[int]:
