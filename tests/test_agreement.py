@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from plainly.errors import BadInput
+from plainly.sampling import Sampling
 from plainly.stats import agreement
 
 NAN = np.nan
@@ -173,7 +174,7 @@ def test_undefined_is_nan() -> None:
         assert np.isnan(agreement.icc(ratings))
         assert np.isnan(agreement.cohen(ratings[:, 0], ratings[:, 1], weights="linear"))
         assert np.isnan(agreement.resampled_kappa(ratings, rng=np.random.default_rng(1)).median)
-    assert np.isnan(agreement.fleiss_coefficient(constant).estimate(resamples=50).low)
+    assert np.isnan(agreement.fleiss_coefficient(constant).estimate(Sampling(resamples=50)).low)
 
 
 def test_resampled_kappa_draws_as_the_slow_loop_does() -> None:
@@ -218,10 +219,10 @@ def test_intervals_cover_and_follow_the_seed() -> None:
         agreement.icc_coefficient(ratings, model="one-way", average=True),
         agreement.cohen_coefficient(ratings[:, 0], ratings[:, 1], weights="linear"),
     ):
-        found = coefficient.estimate(resamples=300)
+        found = coefficient.estimate(Sampling(resamples=300))
         assert found.low < found.value < found.high
-        assert found == coefficient.estimate(resamples=300)
-        assert found != coefficient.estimate(resamples=300, seed=1)
+        assert found == coefficient.estimate(Sampling(resamples=300))
+        assert found != coefficient.estimate(Sampling(resamples=300, seed=1))
 
 
 def test_a_bootstrap_draw_is_the_coefficient_of_the_drawn_units() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 import scipy.stats
 
@@ -15,8 +16,12 @@ from plainly.cli import main
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.questions import meta
-from plainly.questions.meta.scores import MetricScores, mean_metric
+from plainly.questions.meta.dimensions import pareto, relate
+from plainly.questions.meta.scores import MetricScores, mean_metric, read_scores, score_units, with_texts
+from plainly.questions.meta.statistics import correlate_metrics
 from plainly.ratings import Judgements, Ratings, load
+from plainly.render.show import jsonable
+from plainly.sampling import Sampling
 from plainly.stats.raters import reliability
 
 SOURCES = {
@@ -85,7 +90,7 @@ def scores_of(judgements: Judgements, columns: dict[str, np.ndarray]) -> MetricS
 def test_rated_outputs_are_scored_and_systems_from_their_own_rows() -> None:
     judgements = small()
     units = judgements["simplicity"].units()
-    found = meta.score_units(judgements, units, ["sari", "fkgl"])
+    found = score_units(judgements, units, ["sari", "fkgl"])
     for system, items in {"A": "123", "B": "13"}.items():
         expected = plainly.score(
             sources=[SOURCES[item] for item in items],
@@ -106,12 +111,12 @@ def test_rated_outputs_are_scored_and_systems_from_their_own_rows() -> None:
 
 def test_correlations_are_those_of_the_means() -> None:
     judgements = small()
-    found = meta.meta_evaluate(
-        judgements, meta.score_units(judgements, judgements["simplicity"].units(), ["sari"]), dimensions=["simplicity"],
-        resamples=50,
+    found = correlate_metrics(
+        judgements, [score_units(judgements, judgements["simplicity"].units(), ["sari"])], dimensions=["simplicity"],
+        sampling=Sampling(resamples=50),
     )  # fmt: skip
     human = [1.5, 1, 2, 0, 0.5]
-    segments = meta.score_units(judgements, judgements["simplicity"].units(), ["sari"])["sari"].segments
+    segments = score_units(judgements, judgements["simplicity"].units(), ["sari"])["sari"].segments
     for kind, theirs in (
         ("pearson", scipy.stats.pearsonr),
         ("spearman", scipy.stats.spearmanr),
@@ -122,7 +127,7 @@ def test_correlations_are_those_of_the_means() -> None:
         assert row.estimate.value == pytest.approx(expected.statistic, abs=1e-9)
         assert row.p_value == pytest.approx(expected.pvalue, abs=1e-9)
         assert row.estimate.n == 5
-    system = found.row("sari", level="system")
+    system = found.row("sari", unit="system")
     assert system.estimate.value == pytest.approx(1)  # Two systems: a line through two points.
     assert np.isnan(system.p_value)
 
@@ -141,7 +146,9 @@ def test_a_metric_that_measures_fluency_is_found_out() -> None:
         },
     )
     subset = meta.Filter(("fluency", "meaning"), threshold=0.0)
-    found = meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], subset=subset, resamples=200)
+    found = correlate_metrics(
+        judgements, [scores], dimensions=["simplicity"], subset=subset, sampling=Sampling(resamples=200)
+    )
     disguised, honest = found.row("fluency in disguise"), found.row("simplicity itself")
     assert min(disguised.estimate.low, honest.estimate.low) > 0.3
     partial = found.row("fluency in disguise", "partial")
@@ -150,7 +157,7 @@ def test_a_metric_that_measures_fluency_is_found_out() -> None:
     assert partial.detail == "given fluency, meaning"
     assert found.slices == {"all": 600, "filtered": int(subset.mask(judgements, units).sum())}
     assert found.row("fluency in disguise", slice="filtered").estimate.value < disguised.estimate.value
-    better = {(c.slice, c.level, c.difference.test.partition(",")[0]): c.difference for c in found.comparisons}
+    better = {(pair.slice, pair.unit, pair.difference.test.partition(",")[0]): pair.difference for pair in found.pairs}
     assert better["filtered", "item", "williams"].p_value < 0.05
     assert better["filtered", "item", "permute-both"].p_value < 0.05
     assert better["filtered", "item", "williams"].difference < 0
@@ -161,10 +168,10 @@ def test_lower_is_better_is_turned_round_in_tests_but_not_in_tables() -> None:
     units = judgements["simplicity"].units()
     human = judgements.human("simplicity", units)
     scores = MetricScores(units, {"up": mean_metric("up", human), "down": mean_metric("down", -human, better="lower")})
-    found = meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], resamples=20)
+    found = correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=20))
     assert found.row("down").estimate.value == pytest.approx(-1)
     assert found.row("down", "accuracy").estimate.value == pytest.approx(1)
-    assert [c.difference.second for c in found.comparisons if c.level == "item"] == pytest.approx([1, 1])
+    assert [pair.difference.second for pair in found.pairs if pair.unit == "item"] == pytest.approx([1, 1])
     assert found.metric_metric["up", "down"] == pytest.approx(-1)
 
 
@@ -177,7 +184,7 @@ def test_copies_of_an_item_are_no_new_evidence() -> None:
     units = judgements["simplicity"].units()
     values = judgements.human("simplicity", units)
     scores = scores_of(judgements, {"m": 0.3 * values + np.tile(rng.normal(size=10), 12)})
-    row = meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], levels=["item"]).row("m")
+    row = correlate_metrics(judgements, [scores], dimensions=["simplicity"], units=["item"]).row("m")
     assert row.p_value < 1e-6
     assert row.p > 0.01
     alone = scipy.stats.pearsonr(values[:10], scores["m"].segments[:10]).pvalue
@@ -188,25 +195,25 @@ def test_slices_by_type_and_by_simplicity() -> None:
     judgements = simulated(np.random.default_rng(1))
     units = judgements["simplicity"].units()
     scores = scores_of(judgements, {"m": judgements.human("simplicity", units)})
-    found = meta.meta_evaluate(
-        judgements, scores, dimensions=["simplicity"], slices=("type", "simplicity"), resamples=10
+    found = correlate_metrics(
+        judgements, [scores], dimensions=["simplicity"], slices=("type", "simplicity"), sampling=Sampling(resamples=10)
     )
     assert found.slices["type=even"] == found.slices["type=odd"] == 300
     thirds = [found.slices[f"simplicity={name}"] for name in ("low", "middle", "high")]
     assert thirds == [200, 200, 200]
     with pytest.raises(BadInput, match="of what type"):
-        meta.meta_evaluate(replace(judgements, types={}), scores, dimensions=["simplicity"], slices=("type",))
+        correlate_metrics(replace(judgements, types={}), [scores], dimensions=["simplicity"], slices=("type",))
 
 
 def test_undefined_is_undefined() -> None:
     judgements = simulated(np.random.default_rng(1))
     scores = scores_of(judgements, {"constant": np.ones(600), "absent": np.full(600, np.nan)})
-    found = meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], resamples=20)
+    found = correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=20))
     for metric in ("constant", "absent"):
         for row in found.rows:
             if row.metric == metric and row.statistic != "accuracy":
                 assert np.isnan(row.estimate.value), row
-    assert all(np.isnan(c.difference.p_value) for c in found.comparisons)
+    assert all(np.isnan(pair.difference.p_value) for pair in found.pairs)
 
 
 def test_system_level_intervals_draw_items() -> None:
@@ -214,8 +221,8 @@ def test_system_level_intervals_draw_items() -> None:
     units = judgements["simplicity"].units()
     human = judgements.human("simplicity", units)
     scores = scores_of(judgements, {"m": human + np.random.default_rng(3).normal(size=len(units))})
-    found = meta.meta_evaluate(judgements, scores, dimensions=["simplicity"], resamples=300)
-    row = found.row("m", level="system")
+    found = correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=300))
+    row = found.row("m", unit="system")
     by_hand = [np.mean(human[units.system == s]) for s in range(8)], scores["m"].by_system(units)
     assert row.estimate.value == pytest.approx(scipy.stats.pearsonr(*by_hand).statistic)
     assert row.estimate.low < row.estimate.value < row.estimate.high
@@ -227,31 +234,31 @@ def test_scores_from_a_file_of_plainly_score(tmp_path: Path, capsys: pytest.Capt
     path.write_text("system,id,sari,fkgl\nA,1,50,3\nA,2,40,2\nA,3,60,4\nB,1,20,9\n")
     judgements = small()
     units = judgements["simplicity"].units()
-    found = meta.given_scores(judgements, units, str(path))
+    found = read_scores(units, path)
     np.testing.assert_array_equal(found["sari"].segments, [50, 40, 60, 20, np.nan])
     assert found["sari"].by_system(units).tolist() == [50, 20]
     path.write_text("system,id,sari\nC,1,50\n")
     with pytest.raises(BadInput, match="for any rated output"):
-        meta.given_scores(judgements, units, str(path))
+        read_scores(units, path)
 
 
 def test_texts_of_a_test_set_are_joined_by_id() -> None:
     bare = replace(small(), sources={}, outputs={}, references={})
     units = bare["simplicity"].units()
     with pytest.raises(BadInput, match="not what was rated"):
-        meta.score_units(bare, units, ["fkgl"])
+        score_units(bare, units, ["fkgl"])
     evalset = EvalSet.of(list(SOURCES.values()), references=list(REFERENCES["one"].values()), ids=["1", "2", "3"])
     outputs = {s: [OUTPUTS.get((s, i), "") for i in "123"] for s in "AB"}
-    joined = meta.with_texts(bare, evalset, outputs)
-    assert meta.score_units(joined, units, ["sari"])["sari"].segments == pytest.approx(
-        meta.score_units(small(), units, ["sari"])["sari"].segments
+    joined = with_texts(bare, evalset, outputs)
+    assert score_units(joined, units, ["sari"])["sari"].segments == pytest.approx(
+        score_units(small(), units, ["sari"])["sari"].segments
     )
     with pytest.raises(BadInput, match="is not in"):
-        meta.with_texts(bare, evalset[:1], outputs)
+        with_texts(bare, evalset[:1], outputs)
     with pytest.raises(BadInput, match="no references 'two'"):
-        meta.score_units(small(), units, ["sari"], references="two")
+        score_units(small(), units, ["sari"], references="two")
     with pytest.raises(BadInput, match="is not known"):
-        meta.score_units(replace(small(), outputs={("A", "1"): "x"}), units, ["fkgl"])
+        score_units(replace(small(), outputs={("A", "1"): "x"}), units, ["fkgl"])
 
 
 def test_filter_by_hand() -> None:
@@ -270,7 +277,7 @@ def test_filter_by_hand() -> None:
 def test_tradeoff_is_least_squares_and_warns() -> None:
     rng = np.random.default_rng(0)
     judgements = simulated(rng)
-    found = meta.tradeoff(judgements, "simplicity", "fluency", resamples=200)
+    found = relate(judgements, "simplicity", "fluency", sampling=Sampling(resamples=200))
     units = judgements["simplicity"].units()
     theirs = scipy.stats.linregress(judgements.human("simplicity", units), judgements.human("fluency", units))
     assert found.slope == pytest.approx(theirs.slope, abs=1e-9)
@@ -279,8 +286,8 @@ def test_tradeoff_is_least_squares_and_warns() -> None:
     assert "rise and fall together" in found.warning
     inverse = replace(judgements["fluency"], values=-judgements["fluency"].values)
     turned = replace(judgements, ratings={**judgements.ratings, "adequacy": inverse})
-    assert "inversely related" in meta.tradeoff(turned, "simplicity", "adequacy", resamples=200).warning
-    assert meta.tradeoff(judgements, "fluency", "meaning", resamples=200).warning == ""
+    assert "inversely related" in relate(turned, "simplicity", "adequacy", sampling=Sampling(resamples=200)).warning
+    assert relate(judgements, "fluency", "meaning", sampling=Sampling(resamples=200)).warning == ""
 
 
 def test_within_systems_takes_away_what_systems_differ_by() -> None:
@@ -289,7 +296,7 @@ def test_within_systems_takes_away_what_systems_differ_by() -> None:
     other = np.array([[[2.0], [1], [0]], [[12], [11], [10]]])
     axes = (("A", "B"), ("1", "2", "3"), ("m",))
     judgements = Judgements("w", *axes[:2], {"x": Ratings("x", *axes, values), "y": Ratings("y", *axes, other)})
-    found = meta.tradeoff(judgements, "x", "y", resamples=0)
+    found = relate(judgements, "x", "y", sampling=None)
     assert found.correlation.value > 0.9
     assert found.within_systems == pytest.approx(-1)
 
@@ -301,8 +308,8 @@ def test_pareto_by_hand() -> None:
         "p", *axes[:2],
         {n: Ratings(n, *axes, np.array([[[float(m[at])]] for m in means.values()])) for at, n in enumerate("xy")},
     )  # fmt: skip
-    found = {system: beaten for system, _, beaten in meta.pareto(judgements, ["x", "y"])}
-    assert found == {"A": (), "B": (), "D": (), "C": ("A", "B", "D")}
+    beaten = {standing.system: standing.beaten_by for standing in pareto(judgements, ["x", "y"])}
+    assert beaten == {"A": (), "B": (), "D": (), "C": ("A", "B", "D")}
 
 
 def test_raters_who_stand_apart_are_named() -> None:
@@ -329,12 +336,14 @@ def test_agreement_of_everything_at_once() -> None:
     rng = np.random.default_rng(0)
     values = np.clip(np.rint(3 + rng.normal(size=(3, 40, 1)) + rng.normal(scale=0.6, size=(3, 40, 4))), 1, 5)
     ratings = Ratings("s", ("A", "B", "C"), tuple(map(str, range(40))), tuple("wxyz"), values)
-    found = meta.agreement(ratings, resamples=100, draws=100)
+    found = meta.agreement(ratings, resamples=100)["s"]
     assert {name.partition(",")[0] for name in found.coefficients} == {
         "Krippendorff's alpha", "Fleiss' kappa", "Davies–Fleiss kappa", "Cohen's kappa", "ICC",
     }  # fmt: skip
     assert all(0 < each.value < 1 for each in found.coefficients.values())
     with pytest.raises(BadInput, match="no agreement to measure"):
+        meta.agreement(small(), dimensions="meaning")
+    with pytest.raises(BadInput, match="holds means"):
         meta.agreement(small()["meaning"])
 
 
@@ -375,6 +384,54 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     capsys.readouterr()
 
 
+def test_from_python_a_result_shows_itself(tmp_path: Path) -> None:
+    path = write_ratings(tmp_path / "r.csv")
+    result = meta.meta(path, metrics="fkgl,length", agreement=True, tradeoff=True, by=["type"], resamples=30)
+    assert result.sampling == Sampling(resamples=30)
+    assert result.correlations is not None
+    assert result.agreement is not None
+    assert result.tradeoff is not None
+    row = result.correlations.row("fkgl", "kendall", slice="type=tA")
+    assert row.estimate.n == 12
+    with pytest.raises(BadInput, match="no correlation"):
+        result.correlations.row("sari")
+    payload = result.json()
+    assert list(payload)[:4] == ["schema", "ratings", "seed", "dimensions"]
+    assert {"correlations", "agreement", "relations"} <= payload.keys()
+    assert len(result.records()) == sum(len(part.records()) for part in result.parts)
+    assert {"metric", "name", "x"} <= set(result.to_pandas().columns)
+    assert "Krippendorff's alpha, ordinal" in repr(result)
+    assert "<table>" in result._repr_html_()
+    alone = meta.agreement(pandas.read_csv(path), resamples=30)
+    assert jsonable(alone.json()["agreement"]) == jsonable(payload["agreement"])
+    assert alone["meaning"].raters == 3
+    with pytest.raises(BadInput, match="items, systems, both"):
+        meta.meta(path, metrics=["fkgl"], unit="item")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="not drawn"):
+        meta.meta(path, agreement=True, resamples=5).chart()
+
+
+def test_level_means_confidence_and_old_names_are_taken_for_one_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(write_ratings(tmp_path / "r.csv"))
+
+    def asked(*arguments: str) -> tuple[set[str], set[float], str]:
+        assert main(["meta", path, "-m", "fkgl", "--resamples", "20", "--json", *arguments]) == 0
+        shown = capsys.readouterr()
+        rows = [row for row in json.loads(shown.out)["correlations"] if row["low"] is not None]
+        return {row["level"] for row in rows}, {row["confidence"] for row in rows}, shown.err
+
+    assert asked() == ({"item", "system"}, {0.95}, "")
+    assert asked("--unit", "systems", "--level", "0.8") == ({"system"}, {0.8}, "")
+    units, levels, said = asked("--level", "item", "--confidence", "0.9")
+    assert (units, levels) == ({"item"}, {0.9})
+    assert "--unit items" in said
+    assert "--confidence is now --level" in said
+    assert main(["meta", path, "--level", "2"]) == 2
+    assert "between 0 and 1" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -410,7 +467,7 @@ def test_undefined_is_null_in_json(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_plan_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(write_ratings(tmp_path / "r.csv"))
-    arguments = ["plan", path, "--budget", "60", "--draws", "50", "--sentences", "5,12", "--raters", "1,3"]
+    arguments = ["plan", path, "--budget", "60", "--resamples", "50", "--sentences", "5,12", "--raters", "1,3"]
     assert main([*arguments, "--json"]) == 0
     payload = json.loads(capsys.readouterr().out)
     assert payload["schema"] == "plainly.plan/1"
@@ -429,15 +486,24 @@ def test_plan_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "whole numbers" in capsys.readouterr().err
     assert main(["plan", path, "--sentences", "0"]) == 2
     assert "at least 1" in capsys.readouterr().err
+    assert main([*arguments, "--draws", "20", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["budget"][0]["draws"] == 20
+    assert "--draws is now --resamples" in shown.err
 
 
 @pytest.mark.mirror
 def test_simplicity_da_by_reference_set(mirror: Path) -> None:
     judgements = load("simplicity-da")
     units = judgements["simplicity_zscore"].units()
-    scores = [meta.score_units(judgements, units, ["sari"], references=name) for name in ("asset", "turkcorpus")]
-    found = meta.meta_evaluate(
-        judgements, scores, dimensions=["simplicity_zscore"], levels=["item"], compare=False, resamples=100
+    scores = [score_units(judgements, units, ["sari"], references=name) for name in ("asset", "turkcorpus")]
+    found = correlate_metrics(
+        judgements,
+        scores,
+        dimensions=["simplicity_zscore"],
+        units=["item"],
+        compare=False,
+        sampling=Sampling(resamples=100),
     )
     human = judgements.human("simplicity_zscore", units)
     values = []

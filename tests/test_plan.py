@@ -9,10 +9,10 @@ import pytest
 import scipy.stats
 
 from plainly.errors import BadInput
-from plainly.questions import plan
-from plainly.questions.plan import resampling
-from plainly.questions.plan.components import power
+from plainly.questions.plan import Pilot, plan, resampling
+from plainly.questions.plan.components import Components, components, detectable, power, sentences_needed
 from plainly.ratings import Ratings, load
+from plainly.sampling import Sampling
 
 SEVEN = ("Identity", "Moses", "SBMT-SARI", "NTS-h1_default_model", "NTS-h1_w2v_model", "NTS-h4_default_model",
          "NTS-h4_w2v_model")  # fmt: skip
@@ -31,7 +31,7 @@ def simulated(rng: np.random.Generator, *, items: int = 60, raters: int = 4, pai
 def test_the_pattern_is_what_scipys_t_tests_say(paired: bool) -> None:
     for seed in range(5):
         ratings = simulated(np.random.default_rng(seed), paired=paired)
-        found = plan.pattern(ratings)
+        found = Pilot.of(ratings)
         assert found.test == ("paired" if paired else "welch")
         for (one, other), decided in zip(found.pairs, found.pattern, strict=True):
             a, b = (ratings.means[ratings.systems.index(name)] for name in (one, other))
@@ -51,7 +51,7 @@ def test_tau_b_of_patterns_equals_scipy_and_both_ways_forgets_the_order() -> Non
     ratings = simulated(rng)
     turned = ratings.of_systems(("D", "B", "A", "C"))
     points = [
-        plan.sentences(plan.pattern(each), [20], draws=300, rng=np.random.default_rng(1))[0]
+        resampling.sentences(Pilot.of(each), [20], sampling=Sampling(resamples=300), rng=np.random.default_rng(1))[0]
         for each in (ratings, turned)
     ]
     assert points[0].tau == pytest.approx(points[1].tau, abs=1e-12)
@@ -59,34 +59,34 @@ def test_tau_b_of_patterns_equals_scipy_and_both_ways_forgets_the_order() -> Non
 
 
 def test_more_is_better_and_a_budget_goes_to_sentences() -> None:
-    reference = plan.pattern(simulated(np.random.default_rng(3)))
+    pilot = Pilot.of(simulated(np.random.default_rng(3)))
     rng = np.random.default_rng(0)
-    by_size = plan.sentences(reference, [5, 15, 40, 120], draws=300, rng=rng)
+    by_size = resampling.sentences(pilot, [5, 15, 40, 120], sampling=Sampling(resamples=300), rng=rng)
     assert [point.tau for point in by_size] == sorted(point.tau for point in by_size)
-    by_raters = plan.raters(reference, [1, 2, 4], draws=300, rng=rng)
+    by_raters = resampling.raters(pilot, [1, 2, 4], sampling=Sampling(resamples=300), rng=rng)
     assert [point.tau for point in by_raters] == sorted(point.tau for point in by_raters)
-    spent = plan.budget(reference, 60, [1, 2, 4], draws=300, rng=rng)
+    spent = resampling.budget(pilot, 60, [1, 2, 4], sampling=Sampling(resamples=300), rng=rng)
     assert [(point.sentences, point.raters) for point in spent] == [(60, 1), (30, 2), (15, 4)]
     assert spent[0].tau > spent[1].tau > spent[2].tau
 
 
 def test_systems_without_any_spread_are_told_apart_by_their_means() -> None:
     values = np.ones((3, 10, 2)) * np.array([1, 2, 2.0])[:, None, None]
-    found = plan.pattern(Ratings("s", ("A", "B", "C"), tuple(map(str, range(10))), ("x", "y"), values))
+    found = Pilot.of(Ratings("s", ("A", "B", "C"), tuple(map(str, range(10))), ("x", "y"), values))
     assert found.pattern.tolist() == [-1, -1, 0]
 
 
 def test_variance_components_are_those_that_were_simulated() -> None:
     rng = np.random.default_rng(0)
-    found = [plan.components(plan.pattern(simulated(rng, items=300))) for _ in range(10)]
+    found = [components(Pilot.of(simulated(rng, items=300))) for _ in range(10)]
     assert np.mean([each.within for each in found]) == pytest.approx(1, rel=0.05)
     assert np.mean([each.between for each in found]) == pytest.approx(0.49, rel=0.1)
-    unpaired = [plan.components(plan.pattern(simulated(rng, items=300), test="welch")) for _ in range(10)]
+    unpaired = [components(Pilot.of(simulated(rng, items=300), test="welch")) for _ in range(10)]
     assert np.mean([each.between for each in unpaired]) == pytest.approx(0.98, rel=0.1)
 
 
 def test_power_is_what_simulation_finds() -> None:
-    parts = plan.Components(between=0.5, within=1.0, test="paired")
+    parts = Components(between=0.5, within=1.0, test="paired")
     rng = np.random.default_rng(0)
     for raters in (1, 3):
         spread = np.sqrt(2 * (0.5 + 1.0 / raters))
@@ -97,57 +97,69 @@ def test_power_is_what_simulation_finds() -> None:
 
 
 def test_sentences_needed_and_detectable_are_each_others_inverse() -> None:
-    parts = plan.Components(between=325.0, within=971.0, test="welch")
-    need = plan.sentences_needed(parts, 10)
+    parts = Components(between=325.0, within=971.0, test="welch")
+    need = sentences_needed(parts, 10)
     assert need is not None
     assert power(parts, 10, sentences=need) >= 0.8 > power(parts, 10, sentences=need - 1)
-    assert plan.detectable(parts, sentences=need) == pytest.approx(10, abs=0.05)
-    needed = [plan.sentences_needed(parts, 10, raters=raters) for raters in (1, 2, 5, 15)]
+    assert detectable(parts, sentences=need) == pytest.approx(10, abs=0.05)
+    needed = [sentences_needed(parts, 10, raters=raters) for raters in (1, 2, 5, 15)]
     # By hand: 2(325 + 971/k)(2.576 + .842)²/100, and a little more for the t distribution.
     by_hand = [2 * (325 + 971 / raters) * (2.576 + 0.842) ** 2 / 100 for raters in (1, 2, 5, 15)]
     assert needed == pytest.approx(by_hand, abs=4)
-    assert plan.sentences_needed(parts, 0) is None
-    assert plan.sentences_needed(parts, 1e-6) is None
+    assert sentences_needed(parts, 0) is None
+    assert sentences_needed(parts, 1e-6) is None
 
 
 def test_the_answer_is_a_sentence() -> None:
-    found = plan.make_plan(simulated(np.random.default_rng(3)), total=200, draws=200)
+    found = plan(simulated(np.random.default_rng(3)), budget=200, resamples=200)
     assert found.answer.startswith("With 200 ratings, use 200 sentences with one rater each")
     assert all(line.endswith(".") for line in found.advice)
-    again = plan.make_plan(simulated(np.random.default_rng(3)), total=200, draws=200)
+    again = plan(simulated(np.random.default_rng(3)), budget=200, resamples=200)
     assert found.by_budget == again.by_budget
     for curve in found.curves.values():
         assert [value for _, value in curve] == sorted(value for _, value in curve)
     assert dict(found.curves[2])[50] > dict(found.curves[1])[50]
 
 
+def test_a_plan_shows_itself() -> None:
+    result = plan(simulated(np.random.default_rng(3)), budget=60, resamples=50, seed=2)
+    payload = result.json()
+    assert (payload["schema"], payload["seed"], payload["ratings"]) == ("plainly.plan/1", 2, "s")
+    assert {record["resampled"] for record in result.records()} == {"sentences", "raters", "budget"}
+    assert [table.caption for table in result.tables()][2].startswith("The same number of ratings")
+    assert [note.message for note in result.notes() if note.kind == "claim"] == result.advice
+    assert result.answer in repr(result)
+    with pytest.raises(BadInput, match="take percentile"):
+        plan(simulated(np.random.default_rng(3)), method="bca", resamples=5)
+
+
 def test_faults_are_named() -> None:
     ratings = simulated(np.random.default_rng(0))
     with pytest.raises(BadInput, match="at least two"):
-        plan.make_plan(ratings.of_systems(["A"]))
+        plan(ratings.of_systems(["A"]))
     with pytest.raises(BadInput, match="between 0 and 1"):
-        plan.pattern(ratings, alpha=5)
+        Pilot.of(ratings, alpha=5)
     with pytest.raises(BadInput, match="too few"):
-        plan.budget(plan.pattern(ratings), 1, [1], rng=np.random.default_rng(0))
+        resampling.budget(Pilot.of(ratings), 1, [1], rng=np.random.default_rng(0))
     with pytest.raises(BadInput, match="at least two sentences"):
-        plan.sentences(plan.pattern(ratings), [1], rng=np.random.default_rng(0))
+        resampling.sentences(Pilot.of(ratings), [1], rng=np.random.default_rng(0))
     unpaired = simulated(np.random.default_rng(0), items=3, paired=False)
     with pytest.raises(BadInput, match=r"paired test needs items|fewer than two rated"):
-        plan.pattern(unpaired, test="paired")
+        Pilot.of(unpaired, test="paired")
 
 
 @pytest.mark.mirror
 def test_simplicity_da_gives_the_known_figures(mirror: Path) -> None:
     # Figures found before for these ratings; Welch's test, since no sentence has all six systems.
     judgements = load("simplicity-da")
-    reference = plan.pattern(judgements["simplicity"].of_systems(sorted(judgements.systems)))
-    assert reference.test == "welch"
-    by_size = plan.sentences(reference, (10, 50, 100), rng=np.random.default_rng(1))
-    by_raters = plan.raters(reference, (1, 2, 5, 15), rng=np.random.default_rng(2))
+    pilot = Pilot.of(judgements["simplicity"].of_systems(sorted(judgements.systems)))
+    assert pilot.test == "welch"
+    by_size = resampling.sentences(pilot, (10, 50, 100), rng=np.random.default_rng(1))
+    by_raters = resampling.raters(pilot, (1, 2, 5, 15), rng=np.random.default_rng(2))
     for points, known in ((by_size, (0.333, 0.814, 0.931)), (by_raters, (0.706, 0.818, 0.917, 0.980))):
         assert [point.tau_as_listed for point in points] == pytest.approx(known, abs=0.02)
         assert [point.tau for point in points] == pytest.approx(known, abs=0.02)
-    spent = plan.budget(reference, 200, (1, 2, 5, 15), rng=np.random.default_rng(3))
+    spent = resampling.budget(pilot, 200, (1, 2, 5, 15), rng=np.random.default_rng(3))
     assert [point.tau for point in spent] == sorted((point.tau for point in spent), reverse=True)
 
 
@@ -160,9 +172,9 @@ def test_acl2018_gives_the_known_figures(mirror: Path) -> None:
         "simplicity": (0.824, 0.863, 0.882),
     }
     for dimension, figures in known.items():
-        reference = plan.pattern(judgements[dimension].of_systems(SEVEN))
-        assert reference.test == "paired"
-        points = plan.raters(reference, (1, 2, 3), rng=np.random.default_rng(1))
+        pilot = Pilot.of(judgements[dimension].of_systems(SEVEN))
+        assert pilot.test == "paired"
+        points = resampling.raters(pilot, (1, 2, 3), rng=np.random.default_rng(1))
         assert [point.tau_as_listed for point in points] == pytest.approx(figures, abs=0.02)
-        spent = plan.budget(reference, 100, (1, 2, 3), rng=np.random.default_rng(2))
+        spent = resampling.budget(pilot, 100, (1, 2, 3), rng=np.random.default_rng(2))
         assert [point.tau for point in spent] == sorted((point.tau for point in spent), reverse=True)

@@ -40,13 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--groups", metavar="FILE", help="document of each item, one a line, for clustered resampling")
     what.add_argument("--table", metavar="FILE", help="a table that holds source and references, and may hold outputs")
-    what.add_argument(
-        "--columns",
-        nargs="+",
-        default=[],
-        metavar="ROLE=COLUMN",
-        help="which columns of a table to take: source, references, output, id, group",
-    )
+    options.add_columns(what, "source, references, output, id, group")
     what.add_argument(
         "--incomplete",
         choices=("refuse", "empty"),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from plainly.errors import BadInput
 from plainly.files import check_target
 from plainly.sampling import DEFAULTS, METHODS, Sampling
 
 
-def add_sampling(parser: argparse.ArgumentParser, *, method: bool = True) -> argparse._ArgumentGroup:
-    """--level, --resamples, --method, --seed: how intervals and tests draw."""
+def add_sampling(
+    parser: argparse.ArgumentParser, *, method: bool = True, level: Callable[[str], Any] = float
+) -> argparse._ArgumentGroup:
+    """--level, --resamples, --method, --seed: how intervals and tests draw. ``level`` reads the value of --level."""
     group = parser.add_argument_group("how to draw")
-    group.add_argument("--level", type=float, help=f"confidence level ({DEFAULTS['level']})")
+    group.add_argument("--level", type=level, help=f"confidence level ({DEFAULTS['level']})")
     group.add_argument("--resamples", type=int, metavar="N", help=f"bootstrap draws ({DEFAULTS['resamples']})")
     if method:
         group.add_argument("--method", choices=METHODS, help=f"kind of interval ({DEFAULTS['method']})")
@@ -41,6 +44,12 @@ def check_targets(args: argparse.Namespace, *paths: str | None) -> None:
     for path in paths:
         if path is not None:
             check_target(path, inputs=[name for name in inputs if name], force=args.force)
+
+
+def add_columns(group: argparse._ArgumentGroup, roles: str) -> None:
+    """--columns ROLE=COLUMN …, read by ``columns``."""
+    what = f"which columns of a table to take: {roles}"
+    group.add_argument("--columns", nargs="+", default=[], metavar="ROLE=COLUMN", help=what)
 
 
 def columns(pairs: Sequence[str]) -> dict[str, str | list[str]] | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
-from pathlib import Path
 
+from plainly.cli import options
+from plainly.cli.progress import bar
 from plainly.errors import BadInput
 from plainly.ratings.types import Judgements, Scale
 
@@ -22,13 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, default: str | None = None
         f"a table of ratings: CSV, TSV, JSONL, Parquet, .ods, .xlsx{shown}",
     )
     how = parser.add_argument_group("how to read the ratings")
-    how.add_argument(
-        "--columns",
-        nargs="+",
-        default=[],
-        metavar="ROLE=COLUMN",
-        help="which columns to take: system, item, rater, dimension, rating, source, output, type",
-    )
+    options.add_columns(how, "system, item, rater, dimension, rating, source, output, type")
     how.add_argument("--scale", metavar="LOW..HIGH", help="the scale, checked: 1..5, -2..2, 0..100")
     how.add_argument("--z-scores", action="store_true", help="standardise each rater's ratings first")
     how.add_argument("--systems", metavar="A,B,…", help="only these systems, in this order")
@@ -36,40 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser, *, default: str | None = None
 
 def read(args: argparse.Namespace) -> Judgements:
     """The ratings that the arguments name."""
-    from plainly.cli.progress import bar
-    from plainly.ratings import load, read_ratings
+    from plainly.ratings import take
 
-    if Path(args.ratings).suffix and Path(args.ratings).exists():
-        found = read_ratings(args.ratings, columns=_columns(args.columns), scale=_scale(args.scale))
-    elif Path(args.ratings).suffix:
-        raise BadInput(f"There is no file {args.ratings}. Check the name; public sets: plainly data list")
-    else:
-        found = load(args.ratings, progress=bar)
-    if args.systems:
-        found = found.of_systems([name.strip() for name in args.systems.split(",") if name.strip()])
-    if args.z_scores:
-        found = replace(found, ratings={name: found[name].standardised() for name in found})
-    return found
+    columns = (options.columns(args.columns) or {}).items()
+    return take(
+        args.ratings,
+        columns={role: column if isinstance(column, str) else ",".join(column) for role, column in columns},
+        scale=_scale(args.scale),
+        systems=names(args.systems),
+        z_scores=args.z_scores,
+        progress=bar,
+    )
 
 
-def chosen_dimension(judgements: Judgements, wanted: str | None) -> str:
-    """The dimension asked for, or simplicity, or the only one there is."""
-    if wanted:
-        return judgements[wanted].dimension
-    for name in ("simplicity", "structural_simplicity", "rating"):
-        if name in judgements:
-            return name
-    return judgements.dimensions[0]
-
-
-def _columns(given: list[str]) -> dict[str, str]:
-    found = {}
-    for pair in given:
-        role, equals, column = pair.partition("=")
-        if not equals or not role or not column:
-            raise BadInput(f"--columns takes ROLE=COLUMN, for example rater=worker; not {pair!r}.")
-        found[role] = column
-    return found
+def names(text: str | None) -> list[str]:
+    """Names with commas between them."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def _scale(text: str | None) -> Scale | None:

@@ -6,12 +6,13 @@ from typing import Any
 
 from plainly.errors import BadInput
 from plainly.pages.material import Agreement, Material
+from plainly.sampling import Sampling
 
 
 def agreements(material: Material, judgements: Any, *, seed: int) -> tuple[Agreement, ...]:
     """One correlation for each metric and dimension, over the outputs that were rated; signs as the metric has them."""
-    from plainly.questions.meta import meta_evaluate
     from plainly.questions.meta.scores import score_units, with_texts
+    from plainly.questions.meta.statistics import correlate_metrics
 
     texts = judgements
     if not judgements.outputs:  # ratings without the texts: those of the report's systems
@@ -23,21 +24,17 @@ def agreements(material: Material, judgements: Any, *, seed: int) -> tuple[Agree
             )
         texts = with_texts(judgements.of_systems(rated), material.evalset, {s: material.outputs[s] for s in rated})
     units = next(iter(texts.ratings.values())).units()
-    found = meta_evaluate(
+    correlations = correlate_metrics(
         texts,
-        score_units(texts, units, material.specs),
+        [score_units(texts, units, material.specs)],
         dimensions=texts.dimensions,
-        kinds=("pearson",),
-        levels=("item",),
-        accuracy=False,
-        control=(),
+        statistics=("pearson",),
+        units=("item",),
         compare=False,
-        seed=seed,
+        sampling=Sampling(seed=seed),
     )
     return tuple(
-        Agreement(row.metric, row.dimension, "segment", row.statistic, row.estimate)
-        for row in found.rows
-        if row.statistic == "pearson"
+        Agreement(row.metric, row.dimension, "segment", row.statistic, row.estimate) for row in correlations.rows
     )
 
 

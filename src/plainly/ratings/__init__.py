@@ -1,7 +1,18 @@
 """What people said of simplifications: ratings by system, item and rater, from any table or from the public sets."""
 
+from plainly.ratings.named import RatingsLike, take, usual_dimension
 from plainly.ratings.public import PUBLIC, load
 from plainly.ratings.read import read_ratings
 from plainly.ratings.types import Judgements, Ratings, Units
 
-__all__ = ["PUBLIC", "Judgements", "Ratings", "Units", "load", "read_ratings"]
+__all__ = [
+    "PUBLIC",
+    "Judgements",
+    "Ratings",
+    "RatingsLike",
+    "Units",
+    "load",
+    "read_ratings",
+    "take",
+    "usual_dimension",
+]

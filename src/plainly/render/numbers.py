@@ -37,10 +37,12 @@ def span(low: float, high: float, decimals: int = 2) -> str:
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
-def p_value(p: float | None) -> str:
-    """A p-value as people read it."""
+def p_value(p: float | None, decimals: int | None = None) -> str:
+    """A p-value as people read it; with so many decimals, what is too small for them is ``<.001``."""
     if p is None or math.isnan(p):
         return "undefined"
+    if decimals is not None:
+        return f"<.{1:0{decimals}d}" if p < 10**-decimals else f"{p:.{decimals}f}"
     return f"{p:.4f}" if p < 0.01 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 

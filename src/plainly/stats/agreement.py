@@ -50,12 +50,11 @@ class Coefficient:
     def value(self) -> float:
         return float(self.score(self.rows.sum(axis=0))[..., 0]) if len(self.rows) else float("nan")
 
-    def estimate(self, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345) -> Estimate:
+    def estimate(self, sampling: Sampling = Sampling()) -> Estimate:
         """The value with a bootstrap interval; units are drawn, each with all of its ratings."""
         if not len(self.rows):
-            return Estimate(float("nan"), float("nan"), float("nan"), level, 0, "no unit has two ratings")
-        (drawn,) = Resampler(n=len(self.rows), resamples=resamples, seed=seed).totals([self.rows])
-        sampling = Sampling(level=level, resamples=resamples, seed=seed)
+            return Estimate(float("nan"), float("nan"), float("nan"), sampling.level, 0, "no unit has two ratings")
+        (drawn,) = Resampler(n=len(self.rows), resamples=sampling.resamples, seed=sampling.seed).totals([self.rows])
         return bootstrap_interval(self.rows, self.score, drawn, sampling=sampling, unit="units")[0]
 
 

@@ -16,26 +16,21 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import BadInput
+from plainly.sampling import Sampling
 from plainly.stats.agreement import ratio
 from plainly.stats.estimate import Estimate
-from plainly.stats.resample import Floats, Resampler
+from plainly.stats.resample import Floats, Resampler, middle
 
 Kind = Literal["pearson", "spearman", "kendall"]
 Alternative = Literal["two-sided", "greater", "less"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-# What is said of each in tables: the tie handling has to be named.
-NAMES: dict[Kind, str] = {
-    "pearson": "Pearson's r",
-    "spearman": "Spearman's rho (ties share a rank)",
-    "kendall": "Kendall's tau-b",
-}
 
 _BLOCK = 4_000_000
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """One correlation: its estimate, the p-value of no correlation, and what it is.
+    """One correlation: its estimate and the p-value of no correlation.
 
     ``p_value`` is the textbook's, which takes all units for independent. ``p_drawn`` comes from the bootstrap draws
     and knows of groups: several outputs for one source say less than as many for different sources.
@@ -43,7 +38,6 @@ class Correlation:
 
     estimate: Estimate
     p_value: float
-    kind: str
     p_drawn: float = float("nan")
 
     @property
@@ -53,8 +47,8 @@ class Correlation:
 
 def correlation(x: npt.ArrayLike, y: npt.ArrayLike, *, kind: Kind = "pearson") -> float:
     """The correlation of two lists of numbers; pairs in which one is NaN are left out."""
-    one, other = _together(x, y)
-    return float(weighted(one, other, np.ones((1, len(one))), kind=kind)[0])
+    left, right, _ = _pairs(x, y)
+    return float(weighted(left, right, np.ones((1, len(left))), kind=kind)[0])
 
 
 def p_value(
@@ -65,19 +59,19 @@ def p_value(
     Pearson's and Spearman's by Student's t with n − 2 degrees of freedom; Kendall's exactly for few units without ties
     and by the normal approximation otherwise.
     """
-    one, other = _together(x, y)
-    value = correlation(one, other, kind=kind)
+    left, right, _ = _pairs(x, y)
+    value = correlation(left, right, kind=kind)
     if np.isnan(value):
         return float("nan")
     if kind == "kendall":
         from scipy.stats import kendalltau
 
-        return float(kendalltau(one, other, alternative=alternative).pvalue)
-    return t_test(value, df=len(one) - 2, alternative=alternative)
+        return float(kendalltau(left, right, alternative=alternative).pvalue)
+    return t_test(value, df=len(left) - 2, alternative=alternative)
 
 
 def t_test(correlation: float, *, df: int, alternative: Alternative = "two-sided") -> float:
-    """p-value of a correlation with ``df`` degrees of freedom."""
+    """p-value of a correlation with ``df`` degrees of freedom: n − 2, less one for each variable held fixed."""
     from scipy.special import stdtr
 
     if df < 1 or np.isnan(correlation):
@@ -96,20 +90,17 @@ def correlate(
     *,
     kind: Kind = "pearson",
     groups: Sequence[str] | None = None,
-    level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 12345,
+    sampling: Sampling | None = Sampling(),
 ) -> Correlation:
     """The correlation with a bootstrap interval. ``groups`` are drawn whole: all outputs of one source go together."""
-    one, other = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    kept = ~(np.isnan(one) | np.isnan(other))
+    left, right, kept = _pairs(x, y)
     names = None if groups is None else tuple(name for name, keep in zip(groups, kept, strict=True) if keep)
-    one, other = one[kept], other[kept]
-    drawn = draws(len(one), groups=names, resamples=resamples, seed=seed)
-    value = correlation(one, other, kind=kind)
-    values = weighted(one, other, drawn, kind=kind) if resamples and len(one) else np.empty(0)
-    estimate = percentile(value, values, level=level, n=len(one), unit="units" if groups is None else "groups")
-    return Correlation(estimate, p_value(one, other, kind=kind), kind, drawn_p_value(values))
+    weights = draws(len(left), groups=names, sampling=sampling)
+    value = correlation(left, right, kind=kind)
+    drawn = weighted(left, right, weights, kind=kind) if len(weights) else np.empty(0)
+    unit = "units" if groups is None else "groups"
+    estimate = percentile(value, drawn, sampling=sampling, n=len(left), unit=unit)
+    return Correlation(estimate, p_value(left, right, kind=kind), drawn_p_value(drawn))
 
 
 def drawn_p_value(drawn: Floats) -> float:
@@ -121,26 +112,22 @@ def drawn_p_value(drawn: Floats) -> float:
     return min(1.0, 2 * (rarer + 1) / (len(defined) + 1))
 
 
-def draws(n: int, *, groups: Sequence[str] | None = None, resamples: int = 1000, seed: int = 12345) -> Floats:
-    """Bootstrap weights (resamples, n); units of a group are drawn together."""
-    if not resamples or not n:
+def draws(n: int, *, groups: Sequence[str] | None = None, sampling: Sampling | None = Sampling()) -> Floats:
+    """Bootstrap weights (resamples, n); units of a group are drawn together. Without sampling there are none."""
+    if sampling is None or not n:
         return np.empty((0, n))
-    if groups is None:
-        return np.concatenate(list(Resampler(n=n, resamples=resamples, seed=seed).weights(n))).astype(np.float64)
-    _, member = np.unique(np.array(groups, dtype=str), return_inverse=True)
-    units = int(member.max()) + 1
-    weights = np.concatenate(list(Resampler(n=units, resamples=resamples, seed=seed).weights(units)))
-    return weights[:, member].astype(np.float64)
+    together = None if groups is None else tuple(groups)
+    return Resampler(n=n, resamples=sampling.resamples, seed=sampling.seed, groups=together).item_weights()
 
 
-def percentile(value: float, drawn: Floats, *, level: float, n: int, unit: str) -> Estimate:
+def percentile(value: float, drawn: Floats, *, sampling: Sampling | None, n: int, unit: str) -> Estimate:
     """An Estimate from the values of draws; those undefined are left out and said so."""
+    settings = sampling or Sampling()
     defined = drawn[~np.isnan(drawn)]
-    low = high = float("nan")
-    if len(defined) and not np.isnan(value):
-        low, high = map(float, np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]))
+    low, high = middle(defined if not np.isnan(value) else defined[:0], settings)
     lost = f", {len(drawn) - len(defined)} undefined" if len(defined) < len(drawn) else ""
-    return Estimate(value, low, high, level, n, f"bootstrap-percentile over {unit}, {len(drawn)} draws{lost}")
+    method = f"bootstrap-percentile over {unit}, {len(drawn)} draws{lost}"
+    return Estimate(value, low, high, settings.level, n, method)
 
 
 def weighted(x: Floats, y: Floats, weights: Floats, *, kind: Kind = "pearson") -> Floats:
@@ -160,40 +147,20 @@ def weighted(x: Floats, y: Floats, weights: Floats, *, kind: Kind = "pearson") -
 
 def weighted_ranks(values: Floats, weights: Floats) -> Floats:
     """The rank of each value in the sample that each row of weights stands for, (draws, n); ties share their mean."""
-    _, place = np.unique(values, return_inverse=True)
-    counts = np.zeros((len(weights), int(place.max(initial=-1)) + 1))
-    order = np.argsort(place, kind="stable")
-    starts = np.flatnonzero(np.diff(place[order], prepend=-1))
-    counts[:] = np.add.reduceat(weights[:, order], starts, axis=1)
+    counts, place = _tied_weights(values, weights)
     ranks: Floats = (np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, place]
     return ranks
 
 
-def partial(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    given: npt.ArrayLike,
-    *,
-    kind: Literal["pearson", "spearman"] = "pearson",
-    weights: Floats | None = None,
-) -> Floats:
-    """Correlation of x and y with the columns of ``given`` held fixed, under each row of weights (default: once).
+def partial(x: npt.ArrayLike, y: npt.ArrayLike, fixed: npt.ArrayLike, *, weights: Floats | None = None) -> Floats:
+    """Correlation of x and y with the columns of ``fixed`` held fixed, under each row of weights (default: once).
 
-    The correlation of what is left of x and y when their best linear prediction from ``given`` is taken away; for
-    Spearman of the ranks.
+    The correlation of what is left of x and y when their best linear prediction from ``fixed`` is taken away.
     """
-    columns = np.column_stack([np.asarray(x, float), np.asarray(y, float), np.asarray(given, float)])
+    columns = np.column_stack([np.asarray(x, float), np.asarray(y, float), np.asarray(fixed, float)])
     if np.isnan(columns).any():
         raise BadInput("A partial correlation needs every value of every unit; leave out those with gaps first.")
-    drawn = np.ones((1, len(columns))) if weights is None else weights
-    found = np.empty(len(drawn))
-    if kind == "spearman":
-        # Ranks change with each draw; a draw at a time keeps memory small.
-        for at, weight in enumerate(drawn):
-            ranks = np.stack([weighted_ranks(column, weight[None])[0] for column in columns.T], axis=1)
-            found[at] = _partial_of(_covariances(ranks, weight[None]))[0]
-        return found
-    return _partial_of(_covariances(columns, drawn))
+    return _partial_of(_covariances(columns, np.ones((1, len(columns))) if weights is None else weights))
 
 
 def rowwise(x: Floats, y: Floats, *, kind: Kind = "pearson") -> Floats:
@@ -201,15 +168,15 @@ def rowwise(x: Floats, y: Floats, *, kind: Kind = "pearson") -> Floats:
     y = np.broadcast_to(y, x.shape)
     if kind == "kendall":
         left, right = np.triu_indices(x.shape[1], 1)
-        found = np.empty(len(x))
+        taus = np.empty(len(x))
         step = max(1, _BLOCK // max(1, len(left)))
         for start in range(0, len(x), step):
             part = slice(start, start + step)
-            one = np.sign(x[part][:, left] - x[part][:, right])
-            other = np.sign(y[part][:, left] - y[part][:, right])
-            untied = np.sqrt((one**2).sum(axis=1)) * np.sqrt((other**2).sum(axis=1))
-            found[part] = ratio((one * other).sum(axis=1), untied)
-        return found
+            order_x = np.sign(x[part][:, left] - x[part][:, right])
+            order_y = np.sign(y[part][:, left] - y[part][:, right])
+            untied = np.sqrt((order_x**2).sum(axis=1)) * np.sqrt((order_y**2).sum(axis=1))
+            taus[part] = ratio((order_x * order_y).sum(axis=1), untied)
+        return taus
     if kind == "spearman":
         from scipy.stats import rankdata
 
@@ -223,11 +190,6 @@ def rowwise(x: Floats, y: Floats, *, kind: Kind = "pearson") -> Floats:
     return np.clip(ratio((x * y).sum(axis=1), spread), -1.0, 1.0)
 
 
-def partial_p_value(value: float, *, n: int, given: int) -> float:
-    """p-value of a partial correlation with ``given`` variables held fixed."""
-    return t_test(value, df=n - 2 - given)
-
-
 def _covariances(columns: Floats, weights: Floats) -> Floats:
     centred = columns - columns.mean(axis=0)
     total = weights.sum(axis=1)[:, None, None]
@@ -235,21 +197,21 @@ def _covariances(columns: Floats, weights: Floats) -> Floats:
     k = columns.shape[1]
     products = (centred[:, :, None] * centred[:, None, :]).reshape(len(columns), k * k)
     second = (weights @ products).reshape(-1, k, k)
-    found: Floats = second / total - sums[:, :, None] * sums[:, None, :] / total**2
-    return found
+    covariances: Floats = second / total - sums[:, :, None] * sums[:, None, :] / total**2
+    return covariances
 
 
 def _partial_of(covariances: Floats) -> Floats:
-    """From covariances of (x, y, given …), (draws, k, k), to the partial correlation of x and y."""
+    """From covariances of (x, y, fixed …), (draws, k, k), to the partial correlation of x and y."""
     scale = np.sqrt(np.abs(np.diagonal(covariances, axis1=1, axis2=2)))
     usable: npt.NDArray[np.bool_] = np.all(scale > 1e-9, axis=1)
     safe = np.where(usable[:, None], scale, 1.0)
     among = covariances / (safe[:, :, None] * safe[:, None, :])
-    given = among[:, 2:, 2:]
+    fixed = among[:, 2:, 2:]
     # A variable that the others determine leaves nothing to correlate.
-    usable &= np.linalg.cond(given) < 1e12
-    given = np.where(usable[:, None, None], given, np.eye(given.shape[1]))
-    left = among[:, :2, :2] - among[:, :2, 2:] @ np.linalg.solve(given, among[:, 2:, :2])
+    usable &= np.linalg.cond(fixed) < 1e12
+    fixed = np.where(usable[:, None, None], fixed, np.eye(fixed.shape[1]))
+    left = among[:, :2, :2] - among[:, :2, 2:] @ np.linalg.solve(fixed, among[:, 2:, :2])
     rest = left[:, 0, 0] * left[:, 1, 1]
     usable &= (left[:, 0, 0] > 1e-12) & (left[:, 1, 1] > 1e-12)
     return np.where(usable, ratio(left[:, 0, 1], np.sqrt(np.abs(rest))), np.nan)
@@ -269,8 +231,8 @@ def _weighted_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
     vx, vy = sxx - ratio(sx * sx, total), syy - ratio(sy * sy, total)
     # Rounding leaves a trace of variance in a constant; relative to the squares it is nothing.
     flat = (vx <= 1e-13 * sxx) | (vy <= 1e-13 * syy)
-    found = np.where(flat, np.nan, ratio(sxy - ratio(sx * sy, total), np.sqrt(np.abs(vx)) * np.sqrt(np.abs(vy))))
-    return np.clip(found, -1.0, 1.0)
+    values = np.where(flat, np.nan, ratio(sxy - ratio(sx * sy, total), np.sqrt(np.abs(vx)) * np.sqrt(np.abs(vy))))
+    return np.clip(values, -1.0, 1.0)
 
 
 def _weighted_tau(x: Floats, y: Floats, weights: Floats) -> Floats:
@@ -283,21 +245,23 @@ def _weighted_tau(x: Floats, y: Floats, weights: Floats) -> Floats:
         signs = np.sign(x[part, None] - x) * np.sign(y[part, None] - y)
         concord += (weights[:, part] * (weights @ signs.T)).sum(axis=1)
     total = weights.sum(axis=1) ** 2
-    untied = [total - (_group_weights(values, weights) ** 2).sum(axis=1) for values in (x, y)]
+    untied = [total - (_tied_weights(values, weights)[0] ** 2).sum(axis=1) for values in (x, y)]
     return np.clip(ratio(concord, np.sqrt(untied[0]) * np.sqrt(untied[1])), -1.0, 1.0)
 
 
-def _group_weights(values: Floats, weights: Floats) -> Floats:
+def _tied_weights(values: Floats, weights: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """The weight of each distinct value under each row of weights, in rising order, and each value's place there."""
     _, place = np.unique(values, return_inverse=True)
     order = np.argsort(place, kind="stable")
     starts = np.flatnonzero(np.diff(place[order], prepend=-1))
-    grouped: Floats = np.add.reduceat(weights[:, order], starts, axis=1)
-    return grouped
+    tied: Floats = np.add.reduceat(weights[:, order], starts, axis=1)
+    return tied, place
 
 
-def _together(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
-    one, other = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    if one.ndim != 1 or one.shape != other.shape:
-        raise BadInput(f"A correlation needs two lists of one length; got shapes {one.shape} and {other.shape}.")
-    kept = ~(np.isnan(one) | np.isnan(other))
-    return one[kept], other[kept]
+def _pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """Two lists without the units in which one is NaN, and which units were kept."""
+    left, right = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if left.ndim != 1 or left.shape != right.shape:
+        raise BadInput(f"A correlation needs two lists of one length; got shapes {left.shape} and {right.shape}.")
+    kept = ~(np.isnan(left) | np.isnan(right))
+    return left[kept], right[kept], kept

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from plainly.errors import BadInput
 from plainly.stats.agreement import ratio
-from plainly.stats.correlate import Kind, correlation, rowwise
+from plainly.stats.correlate import correlation, rowwise
 from plainly.stats.resample import Floats
 
 
 @dataclass(frozen=True)
-class Difference:
+class CorrelationDifference:
     """The difference of two dependent correlations and the two-sided p-value that there is none."""
 
     first: float
@@ -30,7 +30,7 @@ class Difference:
         return self.first - self.second
 
 
-def williams(human: Floats, first: Floats, second: Floats) -> Difference:
+def williams(human: Floats, first: Floats, second: Floats) -> CorrelationDifference:
     """Williams' test (1959) of two Pearson correlations that share a variable, two-sided.
 
     As recommended for metrics by Graham and Baldwin (2014), Eq. 2; Student's t with n − 3 degrees of freedom.
@@ -41,14 +41,14 @@ def williams(human: Floats, first: Floats, second: Floats) -> Difference:
     n = len(human)
     r1, r2, between = correlation(human, first), correlation(human, second), correlation(first, second)
     if n < 4 or np.isnan([r1, r2, between]).any():
-        return Difference(r1, r2, float("nan"), "williams", n)
+        return CorrelationDifference(r1, r2, float("nan"), "williams", n)
     k = 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between
     spread = 2 * k * (n - 1) / (n - 3) + (r1 + r2) ** 2 / 4 * (1 - between) ** 3
     if spread <= 1e-15:
         # The two metrics are the same but for scale: no difference can be tested.
-        return Difference(r1, r2, float("nan"), "williams", n)
+        return CorrelationDifference(r1, r2, float("nan"), "williams", n)
     t = (r1 - r2) * np.sqrt((n - 1) * (1 + between) / spread)
-    return Difference(r1, r2, min(1.0, float(2 * stdtr(n - 3, -abs(t)))), "williams", n)
+    return CorrelationDifference(r1, r2, min(1.0, float(2 * stdtr(n - 3, -abs(t)))), "williams", n)
 
 
 def permute_both(
@@ -57,50 +57,45 @@ def permute_both(
     second: Floats,
     *,
     systems: Sequence[str],
-    items: Sequence[str],
-    kind: Kind = "pearson",
+    swapped: npt.NDArray[np.bool_],
     system_level: bool = False,
-    permutations: int = 1000,
-    rng: np.random.Generator,
-    swapped: npt.NDArray[np.bool_] | None = None,
-) -> Difference:
+) -> CorrelationDifference:
     """PERM-BOTH of Deutsch et al. (2021), two-sided: were the two metrics interchangeable?
 
     Both metrics' scores are standardised; then the scores of randomly chosen systems, and after that those of randomly
-    chosen items, are exchanged between the metrics. ``system_level`` correlates means by system, else the scores of all
-    outputs are correlated together. p = (1 + permutations as extreme) / (1 + permutations). ``swapped`` is a result of
-    ``swaps``, for many pairs of metrics on the same outputs.
+    chosen items, are exchanged between the metrics: ``swapped`` is a result of ``swaps``. ``system_level`` correlates
+    means by system, else the scores of all outputs are correlated together.
+    p = (1 + permutations as extreme) / (1 + permutations).
     """
-    if permutations < 1:
-        raise BadInput(f"The number of permutations must be at least 1, not {permutations}.")
     kept = ~(np.isnan(human) | np.isnan(first) | np.isnan(second))
     of_system = np.unique(np.array(systems, dtype=str)[kept], return_inverse=True)[1]
-    n = int(kept.sum())
-    name = f"permute-both, {kind}, {permutations} permutations"
+    n, permutations = int(kept.sum()), len(swapped)
+    name = f"permute-both, pearson, {permutations} permutations"
+    undefined = CorrelationDifference(float("nan"), float("nan"), float("nan"), name, n)
     if n < 2:
-        return Difference(float("nan"), float("nan"), float("nan"), name, n)
-    human, one, other = human[kept], _standardised(first[kept]), _standardised(second[kept])
-    if np.isnan(one).any() or np.isnan(other).any():
-        return Difference(float("nan"), float("nan"), float("nan"), name, n)
-    if swapped is None:
-        swapped = swaps(systems, items, permutations=permutations, rng=rng)
-    swapped, permutations = swapped[:, kept], len(swapped)
-    mixed_one, mixed_other = np.where(swapped, other, one), np.where(swapped, one, other)
+        return undefined
+    human, first, second = human[kept], _standardised(first[kept]), _standardised(second[kept])
+    if np.isnan(first).any() or np.isnan(second).any():
+        return undefined
+    swapped = swapped[:, kept]
+    mixed_first, mixed_second = np.where(swapped, second, first), np.where(swapped, first, second)
     if system_level:
         member = np.eye(int(of_system.max()) + 1)[of_system] / np.bincount(of_system)
-        human, one, other = human @ member, one @ member, other @ member
-        mixed_one, mixed_other = mixed_one @ member, mixed_other @ member
-    observed = correlation(human, one, kind=kind), correlation(human, other, kind=kind)
-    drawn = rowwise(mixed_one, human, kind=kind) - rowwise(mixed_other, human, kind=kind)
+        human, first, second = human @ member, first @ member, second @ member
+        mixed_first, mixed_second = mixed_first @ member, mixed_second @ member
+    observed = correlation(human, first), correlation(human, second)
+    drawn = rowwise(mixed_first, human) - rowwise(mixed_second, human)
     extreme = np.abs(drawn) >= abs(observed[0] - observed[1]) - 1e-12
     p = (1 + int(extreme.sum())) / (1 + permutations) if not np.isnan(observed).any() else float("nan")
-    return Difference(observed[0], observed[1], p, name, n)
+    return CorrelationDifference(observed[0], observed[1], p, name, n)
 
 
 def swaps(
     systems: Sequence[str], items: Sequence[str], *, permutations: int, rng: np.random.Generator
 ) -> npt.NDArray[np.bool_]:
     """Which scores are exchanged in each permutation: those of some systems, and then those of some items."""
+    if permutations < 1:
+        raise BadInput(f"The number of permutations must be at least 1, not {permutations}.")
     of_system = np.unique(np.array(systems, dtype=str), return_inverse=True)[1]
     of_item = np.unique(np.array(items, dtype=str), return_inverse=True)[1]
     swapped = rng.random((permutations, int(of_system.max()) + 1))[:, of_system] < 0.5

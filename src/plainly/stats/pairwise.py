@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import BadInput
+from plainly.sampling import Sampling
+from plainly.stats.agreement import ratio
 from plainly.stats.correlate import draws, percentile
 from plainly.stats.estimate import Estimate
 from plainly.stats.resample import Floats
@@ -29,10 +31,6 @@ class Accuracy:
     threshold: float
     pairs: int
 
-    @property
-    def value(self) -> float:
-        return self.estimate.value
-
 
 def pairwise_accuracy(
     metric: npt.ArrayLike,
@@ -40,9 +38,7 @@ def pairwise_accuracy(
     *,
     groups: Sequence[str] | None = None,
     calibrate: bool = True,
-    level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 12345,
+    sampling: Sampling | None = Sampling(),
 ) -> Accuracy:
     """The share of pairs within each group (or of all pairs) that the metric orders as people do.
 
@@ -56,10 +52,9 @@ def pairwise_accuracy(
         names = np.unique(np.array(groups, dtype=str), return_inverse=True)[1]
     scores, ratings, names = scores[kept], ratings[kept], names[kept]
     left, right = _pairs(names)
-    unit = "units" if groups is None else "groups"
     if not len(left):
-        nothing = float("nan")
-        return Accuracy(Estimate(nothing, nothing, nothing, level, 0, "no pairs"), nothing, 0)
+        undefined, level = float("nan"), (sampling or Sampling()).level
+        return Accuracy(Estimate(undefined, undefined, undefined, level, 0, "no pairs"), undefined, 0)
     apart, wanted = scores[left] - scores[right], np.sign(ratings[left] - ratings[right])
     of_group = names[left]
     size = np.bincount(of_group)
@@ -68,13 +63,14 @@ def pairwise_accuracy(
     right_order = np.where(np.abs(apart) <= threshold, wanted == 0, np.sign(apart) == wanted).astype(float)
     value = float(right_order @ share)
     if groups is None:
-        weights = draws(len(scores), resamples=resamples, seed=seed)
+        weights = draws(len(scores), sampling=sampling)
         drawn = _drawn_units(right_order, left, right, weights)
     else:
         means = np.bincount(of_group, right_order, minlength=len(size))[size > 0] / size[size > 0]
-        weights = draws(len(means), resamples=resamples, seed=seed)
+        weights = draws(len(means), sampling=sampling)
         drawn = weights @ means / len(means)
-    estimate = percentile(value, drawn, level=level, n=len(scores), unit=unit)
+    unit = "units" if groups is None else "groups"
+    estimate = percentile(value, drawn, sampling=sampling, n=len(scores), unit=unit)
     return Accuracy(estimate, threshold, len(left))
 
 
@@ -121,5 +117,4 @@ def _drawn_units(
     table[left, right] = right_order
     counted = (weights @ table * weights).sum(axis=1)
     possible = (weights.sum(axis=1) ** 2 - (weights**2).sum(axis=1)) / 2
-    found: Floats = np.divide(counted, possible, out=np.full(len(weights), np.nan), where=possible > 0)
-    return found
+    return ratio(counted, possible)

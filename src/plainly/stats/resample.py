@@ -81,6 +81,12 @@ class Resampler:
             return _kept_weights(units, self.resamples, self.seed)
         return _weights(units, self.resamples, self.seed)
 
+    def item_weights(self) -> Floats:
+        """How often each item occurs in each draw, all draws at once: (resamples, n). Groups are drawn whole."""
+        member = np.arange(self.n) if self.groups is None else _members(self.groups)
+        drawn = np.concatenate(list(self.weights(int(member.max(initial=-1)) + 1)))
+        return drawn[:, member].astype(np.float64)
+
     def totals(self, tables: Sequence[Floats]) -> list[Floats]:
         """Summed rows of every draw, (resamples, k) for each table; all tables share the draws."""
         return weighted_sums([self.units(table) for table in tables], self.weights)
@@ -165,10 +171,15 @@ def sum_by_group(rows: Floats, groups: Sequence[str] | None) -> Floats:
     """The rows of each group added up, in the order of the groups' names; the rows themselves without groups."""
     if groups is None:
         return rows
-    _, member = np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)
+    member = _members(groups)
     summed = np.zeros((int(member.max(initial=-1)) + 1, rows.shape[1]))
     np.add.at(summed, member, rows)
     return summed
+
+
+def _members(groups: Sequence[str]) -> npt.NDArray[np.intp]:
+    """The place of each item's group in the order of the groups' names."""
+    return np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)[1]
 
 
 def weighted_sums(units: Sequence[Floats], weights: Callable[[int], Iterable[Weights]]) -> list[Floats]:
@@ -207,6 +218,22 @@ def interval(
         Estimate(float(value), float(low), float(high), sampling.level, len(rows), method)
         for value, low, high in zip(values, *bounds, strict=True)
     ]
+
+
+def middle(draws: Floats, sampling: Sampling) -> tuple[float, float]:
+    """The ends of the middle ``sampling.level`` of the defined draws of one statistic; NaN where there are none.
+
+    For statistics that are no formula over sums of rows: their draws give no other interval than this.
+    """
+    if sampling.method != "percentile":
+        raise BadInput(
+            f"A {sampling.method} interval needs a statistic that is a formula over sums; here take percentile."
+        )
+    if not len(draws):
+        return float("nan"), float("nan")
+    tails = np.array([[(1 - sampling.level) / 2], [(1 + sampling.level) / 2]])
+    low, high = _at_quantiles(draws[:, None], tails)[:, 0]
+    return float(low), float(high)
 
 
 def _at_quantiles(draws: Floats, quantiles: Floats) -> Floats:

@@ -1,23 +1,18 @@
 """Does a metric agree with people, do people agree with each other, and how do dimensions hang together?"""
 
-from plainly.questions.meta.agreement import Agreement, agreement
-from plainly.questions.meta.correlations import MetaEvaluation, Row, meta_evaluate
-from plainly.questions.meta.scores import MetricScores, given_scores, score_units, with_texts
+from plainly.questions.meta.coefficients import RaterAgreement, agreement
+from plainly.questions.meta.correlations import MetricCorrelation, MetricCorrelations
+from plainly.questions.meta.dimensions import Tradeoff
+from plainly.questions.meta.evaluation import MetaEvaluation, meta
 from plainly.questions.meta.subset import Filter
-from plainly.questions.meta.tradeoff import Relation, pareto, tradeoff
 
 __all__ = [
-    "Agreement",
     "Filter",
     "MetaEvaluation",
-    "MetricScores",
-    "Relation",
-    "Row",
+    "MetricCorrelation",
+    "MetricCorrelations",
+    "RaterAgreement",
+    "Tradeoff",
     "agreement",
-    "given_scores",
-    "meta_evaluate",
-    "pareto",
-    "score_units",
-    "tradeoff",
-    "with_texts",
+    "meta",
 ]

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from plainly import registry
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
-from plainly.protocol import Better
+from plainly.progress import Progress, unseen
+from plainly.protocol import Better, Metric
 from plainly.ratings.types import Judgements, Units
 from plainly.scoring.evaluate import evaluate
+from plainly.stats.agreement import ratio
 from plainly.stats.resample import Floats
+
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Measured:
+class UnitScores:
     """One metric on all units: rows that add up, the formula over their sums, and each unit's score."""
 
     name: str
@@ -27,22 +32,24 @@ class Measured:
     better: Better = "higher"
     signature: str = ""
 
-    def chosen(self, mask: Floats) -> Measured:
+    def turned(self, values: Floats) -> Floats:
+        """Scores of this metric, with the sign turned where lower is better: agreement with people is then positive."""
+        return -values if self.better == "lower" else values
+
+    def chosen(self, mask: Bools) -> UnitScores:
         return replace(self, rows=self.rows[mask], segments=self.segments[mask])
 
-    def by_system(self, units: Units) -> Floats:
-        """The score of each system: the formula over the sum of its rows, NaN for systems without a unit."""
-        scores: Floats = self.weighted_by_system(units, np.ones((1, len(units))))[0]
-        return scores
+    def by_system(self, units: Units, weights: Floats | None = None) -> Floats:
+        """The score of each system under each row of weights, (draws, systems); without weights once, (systems,).
 
-    def weighted_by_system(self, units: Units, weights: Floats) -> Floats:
-        """The score of each system under each row of weights: (draws, systems)."""
-        found = np.full((len(weights), len(units.systems)), np.nan)
-        for system in range(len(units.systems)):
+        It is the formula over the sum of the system's rows; NaN for systems without a unit.
+        """
+        drawn = np.ones((1, len(units))) if weights is None else weights
+        scores = np.full((len(drawn), len(units.systems)), np.nan)
+        for system in np.unique(units.system):
             mine = units.system == system
-            if mine.any():
-                found[:, system] = self.score(weights[:, mine] @ self.rows[mine])
-        return found
+            scores[:, system] = self.score(drawn[:, mine] @ self.rows[mine])
+        return scores[0] if weights is None else scores
 
 
 @dataclass(frozen=True)
@@ -50,35 +57,37 @@ class MetricScores:
     """Several metrics on the same units."""
 
     units: Units
-    metrics: Mapping[str, Measured]
+    metrics: Mapping[str, UnitScores]
     references: str = ""
 
-    def __getitem__(self, name: str) -> Measured:
+    def __getitem__(self, name: str) -> UnitScores:
         return self.metrics[name]
 
-    def chosen(self, mask: Floats) -> MetricScores:
-        return MetricScores(
-            self.units[mask],  # type: ignore[index]
-            {name: found.chosen(mask) for name, found in self.metrics.items()},
-            self.references,
-        )
+    def chosen(self, mask: Bools) -> MetricScores:
+        metrics = {name: metric.chosen(mask) for name, metric in self.metrics.items()}
+        return MetricScores(self.units[mask], metrics, self.references)
 
 
 def score_units(
-    judgements: Judgements, units: Units, specs: Sequence[str], *, references: str | None = None
+    judgements: Judgements,
+    units: Units,
+    specs: Sequence[str | Metric],
+    *,
+    references: str | None = None,
+    progress: Progress = unseen,
 ) -> MetricScores:
     """Measure the rated outputs, all in one pass: one item for each unit, with its source and references."""
     if not judgements.outputs:
         raise BadInput(
             f"{judgements.name} holds ratings but not what was rated. Give a table with the columns source and output, "
-            "name the test set (-t SET), or give scores (--scores FILE)."
+            f"name the test set ({way('test_set=', '-t SET')}), or give scores ({way('scores=', '--scores FILE')})."
         )
-    systems, items = units.system_names, units.item_names
-    missing = [pair for pair in zip(systems, items, strict=True) if pair not in judgements.outputs]
+    rated = list(zip(units.system_names, units.item_names, strict=True))
+    missing = [pair for pair in rated if pair not in judgements.outputs]
     if missing:
         raise BadInput(
             f"What {missing[0][0]!r} wrote for item {missing[0][1]!r} is not known; nor are {len(missing) - 1} others. "
-            "Give the outputs, or leave those systems out (--systems …)."
+            f"Give the outputs, or leave those systems out ({way('ratings.take(…, systems=…)', '--systems …')})."
         )
     chosen = next(iter(judgements.references), "") if references is None else references
     if references and references not in judgements.references:
@@ -86,16 +95,16 @@ def score_units(
         raise BadInput(f"{judgements.name} has no references {references!r}. It has: {known}.")
     of_items = judgements.references.get(chosen, {})
     evalset = EvalSet.of(
-        [judgements.sources.get(item, "") for item in items],
-        references=[of_items[item] for item in items] if of_items else None,
-        ids=[f"{system}\t{item}" for system, item in zip(systems, items, strict=True)],
+        [judgements.sources.get(item, "") for _, item in rated],
+        references=[of_items[item] for _, item in rated] if of_items else None,
+        ids=[f"{system}\t{item}" for system, item in rated],
         name=judgements.name,
     )
-    outputs = [judgements.outputs[pair] for pair in zip(systems, items, strict=True)]
-    found = evaluate(evalset, {"": outputs}, specs, sampling=None)[""]
+    outputs = [judgements.outputs[pair] for pair in rated]
+    evaluation = evaluate(evalset, {"": outputs}, specs, sampling=None, progress=progress)[""]
     metrics = {}
-    for spec, scores in found.items():
-        metrics[spec] = Measured(
+    for spec, scores in evaluation.items():
+        metrics[spec] = UnitScores(
             spec,
             scores.rows,
             lambda totals, score=scores.metric.score: score(totals)[..., 0],  # type: ignore[misc]
@@ -106,43 +115,45 @@ def score_units(
     return MetricScores(units, metrics, chosen)
 
 
-def given_scores(judgements: Judgements, units: Units, path: str, *, metrics: Sequence[str] = ()) -> MetricScores:
+def read_scores(units: Units, path: str | Path, *, metrics: Sequence[str] = ()) -> MetricScores:
     """Scores from a table with the columns system, item (or id) and one for each metric; a system's is their mean."""
     from plainly.inputs.tables import read_table
     from plainly.ratings.read import judgements_of
 
-    found = judgements_of(read_table(path), name=path)
-    wanted = list(metrics) or list(found.dimensions)
+    table = judgements_of(read_table(path), name=str(path))
+    place = {
+        (system, item): (row, column)
+        for row, system in enumerate(table.systems)
+        for column, item in enumerate(table.items)
+    }
+    places = [place.get(pair) for pair in zip(units.system_names, units.item_names, strict=True)]
     columns = {}
-    for name in wanted:
-        ratings = found[name]
-        place = {
-            (system, item): ratings.means[s, i]
-            for s, system in enumerate(found.systems)
-            for i, item in enumerate(found.items)
-        }
-        values = np.array(
-            [place.get(pair, np.nan) for pair in zip(units.system_names, units.item_names, strict=True)], dtype=float
-        )
+    for name in metrics or table.dimensions:
+        means = table[name].means
+        values = np.array([np.nan if at is None else means[at] for at in places], dtype=float)
         if np.isnan(values).all():
             raise BadInput(
                 f"{path} has no score {name!r} for any rated output: do its systems and items have the names?"
             )
         columns[name] = mean_metric(name, values)
-    return MetricScores(units, columns, path)
+    return MetricScores(units, columns, str(path))
 
 
-def mean_metric(name: str, values: Floats, *, better: Better = "higher", signature: str = "") -> Measured:
+def mean_metric(name: str, values: Floats, *, better: Better = "higher") -> UnitScores:
     """A metric of which only each output's score is known; a system's score is their mean."""
     defined = ~np.isnan(values)
     rows = np.stack([np.where(defined, values, 0.0), defined.astype(float)], axis=1)
+    return UnitScores(name, rows, lambda totals: ratio(totals[..., 0], totals[..., 1]), values, better)
 
-    def score(totals: Floats) -> Floats:
-        value, count = totals[..., 0], totals[..., 1]
-        mean: Floats = np.divide(value, count, out=np.full(np.shape(value), np.nan), where=count > 0)
-        return mean
 
-    return Measured(name, rows, score, values, better, signature)
+def with_test_set(judgements: Judgements, name: str, *, progress: Progress = unseen) -> Judgements:
+    """The judgements with the texts of a named set, and with the published outputs of the systems that have none."""
+    from plainly import data
+
+    known = {system for system, _ in judgements.outputs}
+    missing = [system for system in data.systems(name) if system in judgements.systems and system not in known]
+    outputs = data.outputs_of(name, missing, progress=progress)
+    return with_texts(judgements, data.load(name, progress=progress), outputs)
 
 
 def with_texts(judgements: Judgements, evalset: EvalSet, outputs: Mapping[str, Sequence[str]]) -> Judgements:
@@ -155,26 +166,11 @@ def with_texts(judgements: Judgements, evalset: EvalSet, outputs: Mapping[str, S
             f"other rated items. Its ids go from {evalset.ids[0]!r} to {evalset.ids[-1]!r}."
         )
     at = {item: place[item] for item in judgements.items}
+    references = {item: evalset.references[row] for item, row in at.items()} if evalset.references else {}
+    written = {(system, item): texts[row] for system, texts in outputs.items() for item, row in at.items()}
     return replace(
         judgements,
         sources={item: evalset.sources[row] for item, row in at.items()},
-        references={evalset.name or "references": {item: evalset.references[row] for item, row in at.items()}}
-        if evalset.references
-        else {},
-        outputs={
-            **judgements.outputs,
-            **{(system, item): texts[row] for system, texts in outputs.items() for item, row in at.items()},
-        },
+        references={evalset.name or "references": references} if references else {},
+        outputs={**judgements.outputs, **written},
     )
-
-
-def oriented(found: Measured, values: Floats) -> Floats:
-    """Values with the sign turned where lower is better, so that agreement with people is positive for every metric."""
-    return -values if found.better == "lower" else values
-
-
-def check_specs(specs: Sequence[str]) -> list[str]:
-    """The specs, after every one of them was found to be a metric."""
-    for spec in specs:
-        registry.metric(spec)
-    return list(dict.fromkeys(specs))

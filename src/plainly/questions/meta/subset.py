@@ -6,15 +6,20 @@ fluency. On outputs that are all fluent and adequate it cannot.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.ratings.types import Judgements, Units
+
+# What studies call the dimensions that are held fixed or filtered by, the likeliest first.
+FLUENCY = ("fluency", "grammaticality")
+ADEQUACY = ("meaning", "adequacy", "meaning_preservation")
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,27 @@ class Filter:
     threshold: float = 0.3
     unit: Literal["sd", "points"] = "sd"
     without_sources: Collection[str] = field(default=(), repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        judgements: Judgements,
+        *,
+        dimensions: Sequence[str] = (),
+        threshold: float = 0.3,
+        unit: Literal["sd", "points"] = "sd",
+        without_sources: str | Collection[str] = (),
+    ) -> Filter:
+        """A filter by the named dimensions, or by fluency and meaning as these judgements call them.
+
+        ``without_sources`` is a collection of texts, a file with one a line, or a card of ratings that has them.
+        """
+        names = tuple(dimensions) or (*_first(judgements, FLUENCY), *_first(judgements, ADEQUACY))
+        if not names:
+            name = way("dimensions=", "--filter-by A,B")
+            raise BadInput(f"{judgements.name} has no dimension like fluency or meaning. Name some: {name}")
+        sources = _sources(without_sources) if isinstance(without_sources, str) and without_sources else without_sources
+        return cls(names, threshold, unit, sources)
 
     def mask(self, judgements: Judgements, units: Units) -> npt.NDArray[np.bool_]:
         """True for each unit that is kept."""
@@ -54,6 +80,25 @@ class Filter:
         above = f"mean + {self.threshold:g} sd" if self.unit == "sd" else f"{self.threshold:g}"
         without = f", without {len(self.without_sources)} sources" if self.without_sources else ""
         return f"{' and '.join(self.dimensions)} ≥ {above}{without}"
+
+
+def _first(judgements: Judgements, names: Sequence[str]) -> list[str]:
+    """The first of these dimensions that was rated, as z-scores if there are any."""
+    return [form for name in names for form in (f"{name}_zscore", name) if form in judgements][:1]
+
+
+def _sources(name: str) -> frozenset[str]:
+    from plainly import data
+    from plainly.inputs.lines import read_lines
+    from plainly.ratings.read import ROLES
+
+    if Path(name).exists():
+        return frozenset(read_lines(name))
+    table = data.table(name)
+    for column in ROLES["source"]:
+        if column in table.columns:
+            return frozenset(map(str, table[column]))
+    raise BadInput(f"{name} has no column of sources.")
 
 
 def _folded(text: str) -> str:

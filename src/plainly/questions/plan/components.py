@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plainly.errors import BadInput
-from plainly.questions.plan.resampling import Reference
+from plainly.questions.plan.resampling import Pilot
 
 
 @dataclass(frozen=True)
@@ -24,40 +24,40 @@ class Components:
     test: str
 
 
-def components(reference: Reference) -> Components:
+def components(pilot: Pilot) -> Components:
     """Estimate both from the pilot, by the analysis of variance."""
     within, weight = 0.0, 0
-    for rows in reference.ratings:
+    for rows in pilot.ratings:
         count = np.sum(~np.isnan(rows), axis=1)
         several = count > 1
         if several.any():
             within += float(np.sum(np.nanvar(rows[several], axis=1, ddof=1) * (count[several] - 1)))
             weight += int(np.sum(count[several] - 1))
     inside = within / weight if weight else float("nan")
-    means = [np.nanmean(rows, axis=1) for rows in reference.ratings]
-    each = float(np.mean([np.mean(1 / np.sum(~np.isnan(rows), axis=1)) for rows in reference.ratings]))
-    if reference.test == "paired":
+    means = [np.nanmean(rows, axis=1) for rows in pilot.ratings]
+    share = float(np.mean([np.mean(1 / np.sum(~np.isnan(rows), axis=1)) for rows in pilot.ratings]))
+    if pilot.test == "paired":
         stacked = np.stack(means)
         left, right = np.triu_indices(len(stacked), 1)
         spread = float(np.mean((stacked[left] - stacked[right]).var(axis=1, ddof=1))) / 2
     else:
         spread = float(np.mean([values.var(ddof=1) for values in means]))
     # What the mean of the pilot's raters still carries of their differences is no difference between outputs.
-    between = max(0.0, spread - inside * each) if not np.isnan(inside) else spread
-    return Components(between, inside, reference.test)
+    between = max(0.0, spread - inside * share) if not np.isnan(inside) else spread
+    return Components(between, inside, pilot.test)
 
 
-def power(found: Components, difference: float, *, sentences: int, raters: int = 1, alpha: float = 0.01) -> float:
+def power(parts: Components, difference: float, *, sentences: int, raters: int = 1, alpha: float = 0.01) -> float:
     """The probability that a t-test finds a true difference of two systems, with so many sentences and raters."""
     from scipy.special import nctdtr, ndtr, stdtrit
 
     if sentences < 2 or raters < 1:
         raise BadInput("Power needs at least two sentences and one rater.")
-    inside = 0.0 if np.isnan(found.within) else found.within
-    error = np.sqrt(2 * (found.between + inside / raters) / sentences)
+    inside = 0.0 if np.isnan(parts.within) else parts.within
+    error = np.sqrt(2 * (parts.between + inside / raters) / sentences)
     if error == 0:
         return float(difference != 0)
-    df = (sentences - 1) if found.test == "paired" else 2 * (sentences - 1)
+    df = (sentences - 1) if parts.test == "paired" else 2 * (sentences - 1)
     critical = -float(stdtrit(df, alpha / 2))
     shift = abs(difference) / error
     if df > 200:
@@ -67,7 +67,7 @@ def power(found: Components, difference: float, *, sentences: int, raters: int =
 
 
 def sentences_needed(
-    found: Components,
+    parts: Components,
     difference: float,
     *,
     raters: int = 1,
@@ -76,12 +76,12 @@ def sentences_needed(
     most: int = 100_000,
 ) -> int | None:
     """The fewest sentences with which a difference is found with probability ``target``; None if ``most`` do not do."""
-    if difference == 0 or power(found, difference, sentences=most, raters=raters, alpha=alpha) < target:
+    if difference == 0 or power(parts, difference, sentences=most, raters=raters, alpha=alpha) < target:
         return None
     low, high = 2, most
     while low < high:
         middle = (low + high) // 2
-        if power(found, difference, sentences=middle, raters=raters, alpha=alpha) >= target:
+        if power(parts, difference, sentences=middle, raters=raters, alpha=alpha) >= target:
             high = middle
         else:
             low = middle + 1
@@ -89,15 +89,15 @@ def sentences_needed(
 
 
 def detectable(
-    found: Components, *, sentences: int, raters: int = 1, alpha: float = 0.01, target: float = 0.8
+    parts: Components, *, sentences: int, raters: int = 1, alpha: float = 0.01, target: float = 0.8
 ) -> float:
     """The smallest true difference that a study of this size finds with probability ``target``."""
     low, high = 0.0, 1.0
-    while power(found, high, sentences=sentences, raters=raters, alpha=alpha) < target:
+    while power(parts, high, sentences=sentences, raters=raters, alpha=alpha) < target:
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        if power(found, middle, sentences=sentences, raters=raters, alpha=alpha) < target:
+        if power(parts, middle, sentences=sentences, raters=raters, alpha=alpha) < target:
             low = middle
         else:
             high = middle

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -21,15 +22,16 @@ import numpy.typing as npt
 
 from plainly.errors import BadInput
 from plainly.ratings.types import Ratings
+from plainly.sampling import Sampling
 from plainly.stats.agreement import ratio
-from plainly.stats.resample import Floats
+from plainly.stats.resample import Floats, middle
 
 Test = Literal["paired", "welch"]
 _CHUNK = 4_000_000
 
 
 @dataclass(frozen=True)
-class Reference:
+class Pilot:
     """A pilot, ready to be drawn from: each system's rated outputs with their ratings, and its own conclusions."""
 
     systems: tuple[str, ...]
@@ -38,6 +40,28 @@ class Reference:
     ratings: tuple[Floats, ...]  # of each system: outputs × ratings, those there are first, NaN after them
     pattern: Floats
     pairs: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, ratings: Ratings, *, test: Test | None = None, alpha: float = 0.01) -> Pilot:
+        """A pilot with its conclusions; the t-test is paired if most items were rated for all systems, else Welch's."""
+        if len(ratings.systems) < 2:
+            raise BadInput(f"{ratings.dimension} was rated for one system; a plan needs at least two to tell apart.")
+        if not 0 < alpha < 1:
+            raise BadInput(f"The significance level is between 0 and 1, for example 0.01; not {alpha}.")
+        paired = ratings.paired
+        rated = (ratings.counts > 0).any(axis=0)
+        if test is None:
+            test = "paired" if paired.sum() >= 2 and paired.sum() >= 0.5 * rated.sum() else "welch"
+        if test == "paired" and paired.sum() < 2:
+            raise BadInput("A paired test needs items that were rated for every system, and there are fewer than two.")
+        packed = []
+        for system, name in enumerate(ratings.systems):
+            packed.append(_packed(ratings.values[system][paired if test == "paired" else ratings.counts[system] > 0]))
+            if len(packed[-1]) < 2:
+                raise BadInput(f"{name!r} has fewer than two rated outputs; a t-test needs two.")
+        means = [np.nanmean(rows, axis=1)[None] for rows in packed]
+        pairs = tuple(combinations(ratings.systems, 2))
+        return cls(ratings.systems, test, alpha, tuple(packed), _decided(means, test, alpha)[0], pairs)
 
     @property
     def sentences(self) -> int:
@@ -48,6 +72,13 @@ class Reference:
     def raters(self) -> float:
         """Ratings an output has, on average."""
         return float(np.mean([np.sum(~np.isnan(rows)) / max(1, len(rows)) for rows in self.ratings]))
+
+
+def _packed(values: Floats) -> Floats:
+    """Outputs × ratings, with the ratings there are first and no column that is empty."""
+    order = np.argsort(np.isnan(values), axis=1, kind="stable")
+    packed = np.take_along_axis(values, order, axis=1)
+    return packed[:, : max(1, int(np.sum(~np.isnan(packed), axis=1).max(initial=0)))]
 
 
 @dataclass(frozen=True)
@@ -76,82 +107,51 @@ class Point:
         return self.sentences * self.raters
 
 
-def pattern(ratings: Ratings, *, test: Test | None = None, alpha: float = 0.01) -> Reference:
-    """The pilot's own conclusions. The t-test is paired if most items were rated for every system, else Welch's."""
-    if len(ratings.systems) < 2:
-        raise BadInput(f"{ratings.dimension} was rated for one system; a plan needs at least two to tell apart.")
-    if not 0 < alpha < 1:
-        raise BadInput(f"The significance level is between 0 and 1, for example 0.01; not {alpha}.")
-    paired = ratings.paired
-    rated = (ratings.counts > 0).any(axis=0)
-    if test is None:
-        test = "paired" if paired.sum() >= 2 and paired.sum() >= 0.5 * rated.sum() else "welch"
-    if test == "paired" and paired.sum() < 2:
-        raise BadInput("A paired test needs items that were rated for every system, and there are fewer than two.")
-    rows = []
-    for system in range(len(ratings.systems)):
-        chosen = paired if test == "paired" else ratings.counts[system] > 0
-        values = ratings.values[system][chosen]
-        order = np.argsort(np.isnan(values), axis=1, kind="stable")
-        packed = np.take_along_axis(values, order, axis=1)
-        rows.append(packed[:, : max(1, int(np.sum(~np.isnan(packed), axis=1).max(initial=0)))])
-        if len(rows[-1]) < 2:
-            raise BadInput(f"{ratings.systems[system]!r} has fewer than two rated outputs; a t-test needs two.")
-    means = [np.nanmean(found, axis=1)[None] for found in rows]
-    left, right = np.triu_indices(len(rows), 1)
-    names = ratings.systems
-    return Reference(
-        names,
-        test,
-        alpha,
-        tuple(rows),
-        _decided(means, test, alpha)[0],
-        tuple((names[a], names[b]) for a, b in zip(left, right, strict=True)),
-    )
-
-
 def sentences(
-    reference: Reference, sizes: Sequence[int], *, draws: int = 1000, rng: np.random.Generator
+    pilot: Pilot, sizes: Sequence[int], *, sampling: Sampling = Sampling(), rng: np.random.Generator
 ) -> list[Point]:
     """Studies with fewer (or more) sentences and all of the pilot's raters."""
-    return [_point(reference, size, None, draws, rng) for size in sizes]
+    return [_point(pilot, size, None, sampling, rng) for size in sizes]
 
 
-def raters(reference: Reference, counts: Sequence[int], *, draws: int = 1000, rng: np.random.Generator) -> list[Point]:
+def raters(
+    pilot: Pilot, counts: Sequence[int], *, sampling: Sampling = Sampling(), rng: np.random.Generator
+) -> list[Point]:
     """Studies with all of the pilot's sentences and this many raters a sentence, drawn anew for each sentence."""
-    return [_point(reference, None, count, draws, rng) for count in counts]
+    return [_point(pilot, None, count, sampling, rng) for count in counts]
 
 
 def budget(
-    reference: Reference, ratings: int, counts: Sequence[int], *, draws: int = 1000, rng: np.random.Generator
+    pilot: Pilot, ratings: int, counts: Sequence[int], *, sampling: Sampling = Sampling(), rng: np.random.Generator
 ) -> list[Point]:
     """Ways to spend a number of ratings for each system: with k raters a sentence, ratings // k sentences."""
     possible = [count for count in counts if ratings // count >= 2]
     if not possible:
         raise BadInput(f"{ratings} ratings are too few for a test: at least two sentences are needed.")
-    return [_point(reference, ratings // count, count, draws, rng) for count in possible]
+    return [_point(pilot, ratings // count, count, sampling, rng) for count in possible]
 
 
-def _point(reference: Reference, size: int | None, count: int | None, draws: int, rng: np.random.Generator) -> Point:
-    if (size is not None and size < 2) or (count is not None and count < 1) or draws < 1:
-        raise BadInput("A study has at least two sentences and one rater, and is drawn at least once.")
-    width = max(size or 0, *(len(rows) for rows in reference.ratings)) * (count or 1) * len(reference.ratings)
+def _point(pilot: Pilot, size: int | None, count: int | None, sampling: Sampling, rng: np.random.Generator) -> Point:
+    if (size is not None and size < 2) or (count is not None and count < 1):
+        raise BadInput("A study has at least two sentences and one rater.")
+    draws = sampling.resamples
+    width = max(size or 0, *(len(rows) for rows in pilot.ratings)) * (count or 1) * len(pilot.ratings)
     step = max(1, _CHUNK // width)
     patterns = np.concatenate(
-        [_drawn(reference, size, count, min(step, draws - start), rng) for start in range(0, draws, step)]
+        [_drawn(pilot, size, count, min(step, draws - start), rng) for start in range(0, draws, step)]
     )
-    full = reference.pattern
-    both = tau_b(np.concatenate([patterns, -patterns], axis=1), np.concatenate([full, -full]))
-    listed = tau_b(patterns, full)
+    full = pilot.pattern
+    both = np.nan_to_num(tau_b(np.concatenate([patterns, -patterns], axis=1), np.concatenate([full, -full])))
+    listed = np.nan_to_num(tau_b(patterns, full))
     told = full != 0
-    low, high = np.quantile(np.nan_to_num(both), [0.025, 0.975])
+    low, high = middle(both, sampling)
     return Point(
-        sentences=size or reference.sentences,
-        raters=count or round(reference.raters),
-        tau=float(np.nan_to_num(both).mean()),
-        tau_as_listed=float(np.nan_to_num(listed).mean()),
-        low=float(low),
-        high=float(high),
+        sentences=size or pilot.sentences,
+        raters=count or round(pilot.raters),
+        tau=float(both.mean()),
+        tau_as_listed=float(listed.mean()),
+        low=low,
+        high=high,
         power=float((patterns == full)[:, told].mean()) if told.any() else float("nan"),
         wrong=float((patterns * full == -1).mean()),
         beyond=float((patterns != 0)[:, ~told].mean()) if (~told).any() else float("nan"),
@@ -160,13 +160,13 @@ def _point(reference: Reference, size: int | None, count: int | None, draws: int
     )
 
 
-def _drawn(reference: Reference, size: int | None, count: int | None, draws: int, rng: np.random.Generator) -> Floats:
+def _drawn(pilot: Pilot, size: int | None, count: int | None, draws: int, rng: np.random.Generator) -> Floats:
     """Significance patterns of drawn studies: (draws, pairs)."""
     shared = None
-    if reference.test == "paired" and size is not None:
-        shared = rng.integers(len(reference.ratings[0]), size=(draws, size))
+    if pilot.test == "paired" and size is not None:
+        shared = rng.integers(len(pilot.ratings[0]), size=(draws, size))
     means = []
-    for rows in reference.ratings:
+    for rows in pilot.ratings:
         if size is None:
             chosen = np.broadcast_to(np.arange(len(rows)), (draws, len(rows)))
         else:
@@ -177,7 +177,7 @@ def _drawn(reference: Reference, size: int | None, count: int | None, draws: int
         present = np.sum(~np.isnan(rows), axis=1)
         place = (rng.random((*chosen.shape, count)) * present[chosen][..., None]).astype(np.int64)
         means.append(rows[chosen[..., None], place].mean(axis=-1))
-    return _decided(means, reference.test, reference.alpha)
+    return _decided(means, pilot.test, pilot.alpha)
 
 
 def _decided(means: Sequence[Floats], test: Test, alpha: float) -> Floats:
@@ -200,8 +200,8 @@ def _decided(means: Sequence[Floats], test: Test, alpha: float) -> Floats:
         squares = np.stack([values.var(axis=1, ddof=1) for values in means], axis=1) / counts
         squared = squares[:, left] + squares[:, right]
         # Welch–Satterthwaite.
-        each = squares**2 / (counts - 1)
-        df = ratio(squared**2, each[:, left] + each[:, right], undefined=1.0)
+        by_system = squares**2 / (counts - 1)
+        df = ratio(squared**2, by_system[:, left] + by_system[:, right], undefined=1.0)
     # Differences without any spread are decided by their sign alone; equal systems are not.
     steady = squared <= 1e-12
     t = ratio(apart, np.sqrt(np.abs(squared)), undefined=0.0)
@@ -215,7 +215,7 @@ def tau_b(patterns: Floats, full: Floats) -> Floats:
     steps = (-1.0, 0.0, 1.0)
     of_full = [(full == value).astype(float) for value in steps]
     table: npt.NDArray[np.float64] = np.stack(
-        [np.stack([(patterns == one).astype(float) @ other for other in of_full], axis=-1) for one in steps], axis=-2
+        [np.stack([(patterns == step).astype(float) @ same for same in of_full], axis=-1) for step in steps], axis=-2
     )  # (draws, pattern's value, full's value)
     concord = np.zeros(len(patterns))
     for i in range(3):

@@ -3,52 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
+from typing import Any, Unpack
 
 import numpy as np
 
 from plainly.errors import BadInput
+from plainly.questions.plan import resampling
 from plainly.questions.plan.components import Components, components, detectable, power, sentences_needed
-from plainly.questions.plan.resampling import Point, Reference, Test, budget, pattern, raters, sentences
-from plainly.ratings.types import Ratings
+from plainly.questions.plan.resampling import Pilot, Point, Test
+from plainly.ratings import RatingsLike, take, usual_dimension
+from plainly.render.numbers import interval, percent
+from plainly.result import Note, Record, Result, Table
+from plainly.sampling import Sampling, SamplingOptions
 
 # Where power curves are computed, close together at first, where they rise.
 CURVE_SIZES = (5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
+CAPTIONS = {
+    "sentences": "More or fewer sentences, all raters",
+    "raters": "All sentences, more or fewer raters",
+    "budget": "The same number of ratings, spent in different ways",
+}
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class StudyPlan(Result):
     """What a pilot says about the next study of the same kind.
 
     ``needed`` sentences are by raters, the ``smallest`` difference found by sentences, ``curves`` of (sentences, power)
-    by raters; all for 80 % power or for ``difference``.
+    by raters; all for 80 % power or for ``difference``. ``budget`` is in ratings for each system.
     """
 
+    ratings: str
     dimension: str
-    reference: Reference
+    sampling: Sampling
+    pilot: Pilot
     by_sentences: list[Point]
     by_raters: list[Point]
     by_budget: list[Point]
-    ratings: int
+    budget: int
     components: Components
     target: float
-    alpha: float
     difference: float
-    needed: dict[int, int | None] = field(default_factory=dict)
-    smallest: dict[int, float] = field(default_factory=dict)
-    curves: dict[int, list[tuple[int, float]]] = field(default_factory=dict)
+    needed: dict[int, int | None]
+    smallest: dict[int, float]
+    curves: dict[int, list[tuple[int, float]]]
 
     @property
-    def best(self) -> Point:
-        """The way to spend the ratings that agrees best with the pilot."""
-        return max(self.by_budget, key=lambda point: (point.tau, point.sentences))
+    def points(self) -> dict[str, list[Point]]:
+        """The drawn studies, by what was varied."""
+        return {"sentences": self.by_sentences, "raters": self.by_raters, "budget": self.by_budget}
 
     @property
     def answer(self) -> str:
         """The advice in a sentence: how to spend the ratings there are."""
-        best = self.best
-        each = "one rater each" if best.raters == 1 else f"{best.raters} raters each"
-        text = f"With {self.ratings} ratings, use {best.sentences} sentences with {each}"
+        best = max(self.by_budget, key=lambda point: (point.tau, point.sentences))
+        raters = "one rater" if best.raters == 1 else f"{best.raters} raters"
+        text = f"With {self.budget} ratings, use {best.sentences} sentences with {raters} each"
         others = [point for point in self.by_budget if point is not best]
         if not others:
             return f"{text}."
@@ -65,71 +76,163 @@ class Plan:
         """What else follows, a sentence each."""
         lines = [self.answer]
         enough = next((point for point in self.by_sentences if point.tau >= self.target), None)
-        largest = self.by_sentences[-1] if self.by_sentences else None
         if enough is not None:
             lines.append(
                 f"{enough.sentences} sentences with about {enough.raters} raters each reach a tau of {self.target:g} "
                 "with the pilot."
             )
-        elif largest is not None:
-            lines.append(f"Even {largest.sentences} sentences do not reach a tau of {self.target:g} with the pilot.")
+        elif self.by_sentences:
+            largest = self.by_sentences[-1].sentences
+            lines.append(f"Even {largest} sentences do not reach a tau of {self.target:g} with the pilot.")
         if self.difference and 1 in self.needed:
             need = self.needed[1]
             lines.append(
-                f"To find a true difference of {self.difference:g} with 80 % power at p < {self.alpha:g}, "
+                f"To find a true difference of {self.difference:g} with 80 % power at p < {self.pilot.alpha:g}, "
                 + (f"rate {need} sentences a system with one rater each." if need else "no affordable size suffices.")
             )
-        told, pairs = int(np.sum(self.reference.pattern != 0)), len(self.reference.pattern)
-        lines.append(f"The pilot itself tells {told} of {pairs} pairs of systems apart ({self.reference.test} t-test).")
+        told, pairs = int(np.sum(self.pilot.pattern != 0)), len(self.pilot.pattern)
+        lines.append(f"The pilot itself tells {told} of {pairs} pairs of systems apart ({self.pilot.test} t-test).")
         return lines
 
+    def records(self) -> list[Record]:
+        return [{"resampled": name, **_record(point)} for name, points in self.points.items() for point in points]
 
-def make_plan(
-    ratings: Ratings,
+    def json(self) -> Record:
+        return {
+            "schema": "plainly.plan/1",
+            "ratings": self.ratings,
+            "dimension": self.dimension,
+            "systems": list(self.pilot.systems),
+            "test": self.pilot.test,
+            "alpha": self.pilot.alpha,
+            "seed": self.sampling.seed,
+            "answer": self.answer,
+            "advice": self.advice,
+            "pilot_pattern": [
+                {"first": first, "second": second, "decided": int(decided)}
+                for (first, second), decided in zip(self.pilot.pairs, self.pilot.pattern, strict=True)
+            ],
+            **{name: [_record(point) for point in points] for name, points in self.points.items()},
+            "variance": asdict(self.components),
+            "power": {
+                "difference": self.difference,
+                "power": 0.8,
+                "sentences_needed_by_raters": self.needed,
+                "smallest_difference_by_sentences": self.smallest,
+                "curves": [
+                    {"raters": count, "sentences": size, "power": value}
+                    for count, curve in self.curves.items()
+                    for size, value in curve
+                ],
+            },
+        }
+
+    def tables(self) -> list[Table]:
+        tables = [
+            Table(
+                ("sentences", "raters", "ratings", "tau", "power", "wrong", "tells nothing apart"),
+                tuple(map(_cells, points)),
+                caption=CAPTIONS[name],
+                text_columns=frozenset(),
+            )
+            for name, points in self.points.items()
+        ]
+        needed = Table(
+            ("raters a sentence", "sentences needed", "ratings a system"),
+            tuple(
+                (str(raters), str(size) if size else "too many", str(size * raters) if size else "too many")
+                for raters, size in self.needed.items()
+            ),
+            caption=f"To find a true difference of {self.difference:g} with 80 % power",
+            text_columns=frozenset(),
+        )
+        return [*tables, needed]
+
+    def notes(self) -> list[Note]:
+        pilot = self.pilot
+        about = (
+            f"Pilot: {self.ratings}, {self.dimension}, {len(pilot.systems)} systems, about {pilot.sentences} sentences "
+            f"and {pilot.raters:.1f} raters each; {pilot.test} t-test at p < {pilot.alpha:g}, "
+            f"{self.sampling.resamples} draws, seed {self.sampling.seed}. tau: Kendall's tau-b of the significance "
+            "patterns, each pair both ways; power: of the pairs that the pilot tells apart, how many the study does."
+        )
+        return [*(Note(line, kind="claim") for line in self.advice), Note(about)]
+
+    def chart(self) -> Any:
+        """The curves: agreement by sentences, ways to spend the budget, and power. An altair chart."""
+        from plainly.questions.plan.curves import curves
+
+        return curves(self)
+
+
+def _record(point: Point) -> Record:
+    return {**asdict(point), "ratings": point.ratings}
+
+
+def _cells(point: Point) -> tuple[str, ...]:
+    return (
+        str(point.sentences),
+        str(point.raters),
+        str(point.ratings),
+        interval(point.tau, point.low, point.high),
+        percent(point.power),
+        percent(point.wrong, 1),
+        percent(point.nothing_found),
+    )
+
+
+def plan(
+    ratings: RatingsLike = "simplicity-da",
     *,
-    total: int = 200,
-    sizes: Sequence[int] | None = None,
-    counts: Sequence[int] | None = None,
+    dimension: str = "",
+    budget: int = 200,
+    sentences: Sequence[int] = (),
+    raters: Sequence[int] = (),
     test: Test | None = None,
     alpha: float = 0.01,
     target: float = 0.9,
     difference: float | None = None,
-    draws: int = 1000,
-    seed: int = 12345,
-) -> Plan:
-    """Resample a pilot as the paper does, and compute power from its variance.
+    sampling: Sampling | None = None,
+    **options: Unpack[SamplingOptions],
+) -> StudyPlan:
+    """How many sentences and raters the next human evaluation needs, learnt from ratings that exist.
 
-    ``total`` is the number of ratings for each system. ``difference`` is the true difference worth finding, on the
-    ratings' scale; by default a tenth of the scale.
+    The ratings (a public set's name, a file, or ratings that were read) are resampled as Schwarzer and Kauchak (2018)
+    do it, and power is computed from their variance. ``budget`` is the number of ratings for each system; ``sentences``
+    and ``raters`` are the sizes to try. ``difference`` is the true difference worth finding, on the ratings' scale; by
+    default a tenth of the scale. ``sampling`` is given whole or as keywords (level, resamples, seed).
     """
-    if total < 2:
-        raise BadInput(f"A budget of {total} ratings is none; a study needs at least two for each system.")
-    reference = pattern(ratings, test=test, alpha=alpha)
-    rng = np.random.default_rng(seed)
-    most = max(1, round(reference.raters))
-    counts = tuple(counts or (count for count in (1, 2, 3, 5, 10, 15) if count <= max(most, 3)))
+    judgements, drawing = take(ratings), sampling or Sampling(**options)
+    rated = judgements[dimension or usual_dimension(judgements)]
+    if budget < 2:
+        raise BadInput(f"A budget of {budget} ratings is none; a study needs at least two for each system.")
+    pilot = Pilot.of(rated, test=test, alpha=alpha)
+    rng = np.random.default_rng(drawing.seed)
+    most = max(1, round(pilot.raters))
+    counts = tuple(raters) or tuple(count for count in (1, 2, 3, 5, 10, 15) if count <= max(most, 3))
     # Beyond the pilot's own size a study finds what the pilot could not, and agreement with it falls for good reasons.
-    usual = {size for size in (10, 25, 50, 100, 200, 400) if size < reference.sentences}
-    sizes = tuple(sizes or sorted(usual | {reference.sentences}))
-    found = components(reference)
+    usual = {size for size in (10, 25, 50, 100, 200, 400) if size < pilot.sentences}
+    sizes = tuple(sentences) or tuple(sorted(usual | {pilot.sentences}))
+    parts = components(pilot)
     if difference is None:
-        low, high = ratings.scale or (float(np.nanmin(ratings.values)), float(np.nanmax(ratings.values)))
+        low, high = rated.scale or (float(np.nanmin(rated.values)), float(np.nanmax(rated.values)))
         difference = (high - low) / 10
-    return Plan(
-        dimension=ratings.dimension,
-        reference=reference,
-        by_sentences=sentences(reference, sizes, draws=draws, rng=rng),
-        by_raters=raters(reference, counts, draws=draws, rng=rng),
-        by_budget=budget(reference, total, counts, draws=draws, rng=rng),
-        ratings=total,
-        components=found,
+    return StudyPlan(
+        judgements.name,
+        rated.dimension,
+        drawing,
+        pilot,
+        by_sentences=resampling.sentences(pilot, sizes, sampling=drawing, rng=rng),
+        by_raters=resampling.raters(pilot, counts, sampling=drawing, rng=rng),
+        by_budget=resampling.budget(pilot, budget, counts, sampling=drawing, rng=rng),
+        budget=budget,
+        components=parts,
         target=target,
-        alpha=alpha,
         difference=difference,
-        needed={count: sentences_needed(found, difference, raters=count, alpha=alpha) for count in counts},
-        smallest={size: detectable(found, sentences=size, alpha=alpha) for size in sizes},
+        needed={count: sentences_needed(parts, difference, raters=count, alpha=alpha) for count in counts},
+        smallest={size: detectable(parts, sentences=size, alpha=alpha) for size in sizes},
         curves={
-            count: [(size, power(found, difference, sentences=size, raters=count, alpha=alpha)) for size in CURVE_SIZES]
+            count: [(size, power(parts, difference, sentences=size, raters=count, alpha=alpha)) for size in CURVE_SIZES]
             for count in counts
         },
     )

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from plainly.questions import plan
-from plainly.questions.meta.tradeoff import tradeoff
+from plainly.questions.meta.dimensions import relate
+from plainly.questions.plan import Pilot, resampling
 from plainly.questions.reproduce.cells import Cell, RecipeOptions, cells_of, published
 from plainly.ratings import Judgements
 from plainly.ratings import load as load_ratings
@@ -51,17 +51,17 @@ def run(options: RecipeOptions) -> list[Cell]:
             cells += _relations(printed, name, judgements, dimensions)
         # Only simplicity was released by rater in Simplicity-DA.
         rated = judgements[dimensions["simplicity" if name == "Simplicity-DA" else "adequacy"]]
-        cells += _resampled(printed, f"{name}, {rated.dimension}", plan.pattern(rated), options)
+        cells += _resampled(printed, f"{name}, {rated.dimension}", Pilot.of(rated), options)
     return sorted(cells, key=lambda cell: ("relations", "raters", "budget").index(cell.table))
 
 
-def _resampled(printed: dict[str, Any], row: str, reference: plan.Reference, options: RecipeOptions) -> list[Cell]:
+def _resampled(printed: dict[str, Any], row: str, pilot: Pilot, options: RecipeOptions) -> list[Cell]:
     """How well fewer raters, and a budget spent in several ways, keep the pattern of significant differences."""
-    recipe = f"{row}, {reference.test} t-test at p < .01, 1,000 draws; other data than the paper's"
+    recipe = f"{row}, {pilot.test} t-test at p < .01, 1,000 draws; other data than the paper's"
     rng = np.random.default_rng(options.seed)
     cells: list[Cell] = []
     if options.wants("raters"):
-        points = dict(zip(("1 rater", "2 raters"), plan.raters(reference, (1, 2), rng=rng), strict=True))
+        points = dict(zip(("1 rater", "2 raters"), resampling.raters(pilot, (1, 2), rng=rng), strict=True))
         cells += cells_of(
             "raters",
             printed["raters"],
@@ -72,8 +72,8 @@ def _resampled(printed: dict[str, Any], row: str, reference: plan.Reference, opt
             sound={("adequacy", column): point.tau for column, point in points.items()},
         )
     if options.wants("budget"):
-        counts = [count for count in (1, 2, 3, 5, 10) if count <= max(3, round(reference.raters))]
-        spent = plan.budget(reference, BUDGET, counts, rng=rng)
+        counts = [count for count in (1, 2, 3, 5, 10) if count <= max(3, round(pilot.raters))]
+        spent = resampling.budget(pilot, BUDGET, counts, rng=rng)
         falls = all(fewer.tau > more.tau for fewer, more in pairwise(spent))
         key = ("adequacy", "agreement falls as raters are added")
         cells += cells_of(
@@ -111,7 +111,7 @@ def _relations(printed: dict[str, Any], name: str, judgements: Judgements, dimen
     ours, notes = {}, {}
     for row in ("simplicity–adequacy", "adequacy–fluency"):
         x, y = (dimensions[dimension] for dimension in row.split("–"))
-        relation = tradeoff(judgements, x, y, resamples=0)
+        relation = relate(judgements, x, y, sampling=None)
         correlation = relation.correlation
         ours[row, "R²"], ours[row, "sign"] = relation.r2, float(np.sign(correlation.value))
         notes[row, "R²"] = f"r {correlation.value:.3f}, slope {relation.slope:.2f}, p {correlation.p_value:.1g}"

@@ -1,0 +1,210 @@
+"""All coefficients of agreement for each dimension of some ratings, with their intervals, and the raters themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Unpack
+
+import numpy as np
+
+from plainly.errors import BadInput
+from plainly.questions.meta.described import described, estimate_record
+from plainly.ratings import Judgements, Ratings, RatingsLike, take
+from plainly.render.numbers import interval, number
+from plainly.result import Note, Record, Result, Table
+from plainly.sampling import Sampling, SamplingOptions
+from plainly.stats import agreement as coefficients
+from plainly.stats.agreement import Distance, ResampledKappa
+from plainly.stats.estimate import Estimate
+from plainly.stats.raters import FEWEST, Rater, reliability
+from plainly.stats.resample import Floats
+
+# Kappa counts how often raters choose the same point; on a scale of a hundred points that says nothing.
+_MOST_POINTS = 20
+
+
+@dataclass(frozen=True)
+class DimensionAgreement:
+    """How far the raters of one dimension agree; ``coefficients`` by name, NaN where undefined."""
+
+    dimension: str
+    units: int
+    raters: int
+    ratings: int
+    coefficients: dict[str, Estimate]
+    resampled: ResampledKappa
+    by_rater: list[Rater]
+    standard_deviation: float
+
+
+@dataclass(frozen=True, repr=False)
+class RaterAgreement(Result):
+    """How far raters agree on each dimension that several of them rated, and who stands apart."""
+
+    judgements: Judgements
+    sampling: Sampling
+    dimensions: Mapping[str, DimensionAgreement]
+
+    def __getitem__(self, dimension: str) -> DimensionAgreement:
+        return self.dimensions[dimension]
+
+    def records(self) -> list[Record]:
+        return [
+            {"dimension": agreement.dimension, "name": name, **estimate_record(estimate)}
+            for agreement in self.dimensions.values()
+            for name, estimate in agreement.coefficients.items()
+        ]
+
+    def json(self) -> Record:
+        return {
+            **described(self.judgements, self.sampling),
+            "agreement": [
+                {
+                    "dimension": agreement.dimension,
+                    "outputs": agreement.units,
+                    "raters": agreement.raters,
+                    "ratings": agreement.ratings,
+                    "standard_deviation": agreement.standard_deviation,
+                    "coefficients": [
+                        {"name": name, **estimate_record(estimate)} for name, estimate in agreement.coefficients.items()
+                    ],
+                    "resampled_kappa": asdict(agreement.resampled),
+                    "raters_by_reliability": [asdict(rater) for rater in agreement.by_rater],
+                }
+                for agreement in self.dimensions.values()
+            ],
+        }
+
+    def tables(self) -> list[Table]:
+        agreements = self.dimensions.values()
+        names = dict.fromkeys(name for agreement in agreements for name in agreement.coefficients)
+        rows = [(name, *(_estimated(agreement.coefficients.get(name)) for agreement in agreements)) for name in names]
+        kappas = [agreement.resampled for agreement in agreements]
+        rows.append(
+            (
+                "one rater against the others' mean, quadratic kappa",
+                *(interval(kappa.median, kappa.low, kappa.high) for kappa in kappas),
+            )
+        )
+        caption = "; ".join(
+            f"{agreement.dimension}: {agreement.units} outputs, {agreement.raters} raters, {agreement.ratings} ratings"
+            for agreement in agreements
+        )
+        apart = [_standing_apart(agreement) for agreement in agreements]
+        return [
+            Table(("agreement", *self.dimensions), tuple(rows), caption=caption),
+            *(table for table in apart if table.rows),
+        ]
+
+    def notes(self) -> list[Note]:
+        lines = []
+        for name, agreement in self.dimensions.items():
+            few = sum(rater.n < FEWEST for rater in agreement.by_rater)
+            if few:
+                lines.append(f"{name}: {few} raters gave fewer than ten ratings, too few to judge them by.")
+            if any("random" in key and math.isnan(value.value) for key, value in agreement.coefficients.items()):
+                lines.append(
+                    f"{name}: two-way ICC is undefined, because no output was rated by every rater; use one-way."
+                )
+        return [Note(line) for line in lines]
+
+
+def _standing_apart(agreement: DimensionAgreement) -> Table:
+    apart = [rater for rater in agreement.by_rater if rater.outlying and rater.n >= FEWEST]
+    return Table(
+        ("rater", "ratings", "r with others", "bias", "alpha without", "why"),
+        tuple(
+            (
+                rater.name,
+                str(rater.n),
+                number(rater.correlation),
+                number(rater.bias),
+                number(rater.alpha_without),
+                rater.outlying,
+            )
+            for rater in apart
+        ),
+        caption=f"{agreement.dimension}: raters who stand apart",
+        text_columns=frozenset({0, 5}),
+    )
+
+
+def _estimated(estimate: Estimate | None) -> str:
+    return "" if estimate is None else interval(estimate.value, estimate.low, estimate.high)
+
+
+def agreement(
+    ratings: RatingsLike,
+    *,
+    dimensions: str | Sequence[str] = (),
+    sampling: Sampling | None = None,
+    **options: Unpack[SamplingOptions],
+) -> RaterAgreement:
+    """How far raters agree: every coefficient that suits the ratings, with bootstrap intervals over the rated outputs.
+
+    ``ratings`` is a public set's name, a file, or ratings that were read; ``dimensions`` are all that several people
+    rated, unless named; ``sampling`` is given whole or as keywords (level, resamples, method, seed).
+    """
+    judgements, drawing = take(ratings), sampling or Sampling(**options)
+    names = [dimensions] if isinstance(dimensions, str) else dimensions or rated_by_several(judgements)
+    if not names:
+        raise BadInput(f"{judgements.name} holds means, not each rater's ratings: agreement cannot be measured.")
+    return RaterAgreement(judgements, drawing, {name: _of_dimension(judgements[name], drawing) for name in names})
+
+
+def rated_by_several(judgements: Judgements) -> tuple[str, ...]:
+    """The dimensions of which more than one rater's ratings are known."""
+    return tuple(name for name in judgements if len(judgements[name].raters) > 1)
+
+
+def _of_dimension(ratings: Ratings, sampling: Sampling) -> DimensionAgreement:
+    matrix = ratings.matrix()
+    if matrix.shape[1] < 2:
+        raise BadInput(
+            f"{ratings.dimension} has one rating an output (one rater, or means): there is no agreement to measure."
+        )
+    spoke = np.sum(~np.isnan(ratings.values), axis=(0, 1))
+    names = [name for name, count in zip(ratings.raters, spoke, strict=True) if count]
+    return DimensionAgreement(
+        dimension=ratings.dimension,
+        units=len(matrix),
+        raters=matrix.shape[1],
+        ratings=int(np.sum(~np.isnan(matrix))),
+        coefficients=_coefficients(matrix, sampling),
+        resampled=coefficients.resampled_kappa(matrix, level=sampling.level, rng=np.random.default_rng(sampling.seed)),
+        by_rater=reliability(matrix, names),
+        standard_deviation=float(np.nanstd(ratings.means)),
+    )
+
+
+def _coefficients(matrix: Floats, sampling: Sampling) -> dict[str, Estimate]:
+    """Every coefficient that suits the matrix, by name."""
+    categorical = len(np.unique(matrix[~np.isnan(matrix)])) <= _MOST_POINTS
+    estimates: dict[str, Estimate] = {}
+    for distance in ("nominal", "ordinal", "interval"):
+        if distance != "nominal" or categorical:
+            alpha = coefficients.krippendorff_coefficient(matrix, distance=distance)
+            estimates[f"Krippendorff's alpha, {distance}"] = alpha.estimate(sampling)
+    weightings: tuple[Distance, ...] = ("nominal", "quadratic") if categorical else ()
+    for weights in weightings:
+        fleiss = coefficients.fleiss_coefficient(matrix, weights=weights)
+        estimates[f"Fleiss' kappa, {weights}"] = fleiss.estimate(sampling)
+        for name, value in (
+            ("Davies–Fleiss kappa", coefficients.davies_fleiss(matrix, weights=weights)),
+            ("Cohen's kappa, mean of pairs", _mean_kappa(coefficients.pairwise_kappa(matrix, weights=weights))),
+        ):
+            point = Estimate(value, float("nan"), float("nan"), sampling.level, len(matrix), "no interval")
+            estimates[f"{name}, {weights}"] = point
+    for model in ("one-way", "random", "mixed"):
+        for average in (False, True):
+            icc = coefficients.icc_coefficient(matrix, model=model, average=average)
+            estimates[f"ICC, {model}, {'mean of raters' if average else 'one rater'}"] = icc.estimate(sampling)
+    return estimates
+
+
+def _mean_kappa(matrix: Floats) -> float:
+    above = matrix[np.triu_indices(len(matrix), 1)]
+    defined = above[~np.isnan(above)]
+    return float(defined.mean()) if len(defined) else float("nan")

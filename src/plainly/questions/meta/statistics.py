@@ -1,0 +1,242 @@
+"""Metrics against people: by output and by system, by dimension and by slice, and which metric agrees better."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from plainly.errors import BadInput
+from plainly.progress import Progress, unseen
+from plainly.questions.meta.correlations import (
+    STATISTICS,
+    MetricCorrelation,
+    MetricCorrelations,
+    MetricPair,
+    Statistic,
+    Unit,
+)
+from plainly.questions.meta.scores import MetricScores, UnitScores
+from plainly.questions.meta.subset import ADEQUACY, FLUENCY, Filter
+from plainly.ratings.types import Judgements, Units
+from plainly.sampling import Sampling
+from plainly.stats import correlate, dependent
+from plainly.stats.correlate import correlation
+from plainly.stats.dependent import CorrelationDifference
+from plainly.stats.estimate import Estimate
+from plainly.stats.pairwise import pairwise_accuracy
+from plainly.stats.resample import Floats
+
+Slicing = Literal["type", "simplicity"]
+PERMUTATIONS = 1000
+
+
+def correlate_metrics(
+    judgements: Judgements,
+    scores: Sequence[MetricScores],
+    *,
+    dimensions: Sequence[str],
+    statistics: Sequence[Statistic] = tuple(STATISTICS),
+    units: Sequence[Unit] = ("item", "system"),
+    control: Sequence[str] | None = None,
+    subset: Filter | None = None,
+    slices: Sequence[Slicing] = (),
+    compare: bool = True,
+    sampling: Sampling = Sampling(),
+    progress: Progress = unseen,
+) -> MetricCorrelations:
+    """Correlate metric scores with ratings.
+
+    ``scores`` are sets of scores, made with different references. ``control`` names the dimensions that the partial
+    correlation holds fixed (default: fluency and adequacy where they were rated). ``subset`` adds the filtered outputs
+    as a slice. Intervals draw items, each with the outputs of all systems.
+    """
+    rows: list[MetricCorrelation] = []
+    pairs: list[MetricPair] = []
+    sliced = [
+        part
+        for of_references in scores
+        for dimension in dimensions
+        for part in _slices(judgements, of_references, dimension, subset, slices)
+    ]
+    total = sum(len(part.scores.metrics) for part in sliced)
+    with progress("correlating", total=total, unit="metrics") as tell:
+        for part in sliced:
+            fixed = _controls(judgements, part.dimension) if control is None else control
+            for metric in part.scores.metrics.values():
+                if "item" in units:
+                    rows.extend(_by_item(part, metric, statistics, sampling))
+                    if fixed and "partial" in statistics:
+                        rows.append(_held_fixed(part, metric, fixed, sampling))
+                if "system" in units and not part.name.startswith("type="):
+                    rows.extend(_by_system(part, metric, statistics, sampling))
+                tell(1)
+            if compare and len(part.scores.metrics) > 1 and part.name in ("all", "filtered"):
+                pairs.extend(_metric_pairs(part, units, sampling))
+    first = scores[0].metrics
+    return MetricCorrelations(
+        judgements,
+        sampling,
+        tuple(scores),
+        tuple(dimensions),
+        tuple(rows),
+        tuple(pairs),
+        {
+            (name, other): correlation(first[name].segments, first[other].segments)
+            for name, other in itertools.combinations(first, 2)
+        },
+        {part.name: len(part.scores.units) for part in sliced},
+        str(subset) if subset else "",
+    )
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """Some of the rated outputs: what metrics and people say of them."""
+
+    judgements: Judgements
+    dimension: str
+    name: str
+    scores: MetricScores
+    human: Floats
+
+    def row(
+        self, metric: UnitScores, unit: Unit, statistic: Statistic, estimate: Estimate, **rest: Any
+    ) -> MetricCorrelation:
+        place = (metric.name, self.dimension, unit, self.name, self.scores.references)
+        return MetricCorrelation(*place, statistic, estimate, **rest)
+
+
+def _slices(
+    judgements: Judgements, scores: MetricScores, dimension: str, subset: Filter | None, slices: Sequence[Slicing]
+) -> list[_Slice]:
+    """All rated outputs, the filtered ones, each type of system, each third by perceived simplicity."""
+    human = judgements.human(dimension, scores.units)
+    masks = {"all": ~np.isnan(human)}
+    if subset is not None:
+        masks["filtered"] = subset.mask(judgements, scores.units)
+    if "type" in slices:
+        if not judgements.types:
+            raise BadInput(f"{judgements.name} does not say of what type its systems are (a column 'type').")
+        types = np.array([judgements.types.get(system, "") for system in scores.units.system_names], dtype=object)
+        masks |= {f"type={name or 'not given'}": types == name for name in sorted(set(types))}
+    if "simplicity" in slices:
+        low, high = np.nanquantile(human, [1 / 3, 2 / 3])
+        masks[f"{dimension}=low"] = human <= low
+        masks[f"{dimension}=middle"] = (human > low) & (human <= high)
+        masks[f"{dimension}=high"] = human > high
+    chosen = {name: mask & masks["all"] for name, mask in masks.items()}
+    return [_Slice(judgements, dimension, name, scores.chosen(mask), human[mask]) for name, mask in chosen.items()]
+
+
+def _by_item(
+    part: _Slice, metric: UnitScores, statistics: Sequence[Statistic], sampling: Sampling
+) -> Iterator[MetricCorrelation]:
+    items = part.scores.units.item_names
+    for kind in (kind for kind in correlate.KINDS if kind in statistics):
+        result = correlate.correlate(metric.segments, part.human, kind=kind, groups=items, sampling=sampling)
+        yield part.row(metric, "item", kind, result.estimate, p_value=result.p_value, p_drawn=result.p_drawn)
+    if "accuracy" in statistics:
+        within = _several_systems(part.scores.units)
+        right = pairwise_accuracy(
+            metric.turned(metric.segments), part.human, groups=items if within else None, sampling=sampling
+        )
+        detail = f"{right.pairs} pairs {'within items' if within else 'of outputs'}, ties up to {right.threshold:.4g}"
+        yield part.row(metric, "item", "accuracy", right.estimate, detail=detail)
+
+
+def _several_systems(units: Units) -> bool:
+    """Whether most items were rated for several systems, so that outputs can be compared within items."""
+    counts = np.bincount(units.item)
+    return bool(np.sum(counts >= 3) >= 0.5 * np.sum(counts > 0))
+
+
+def _held_fixed(part: _Slice, metric: UnitScores, fixed: Sequence[str], sampling: Sampling) -> MetricCorrelation:
+    """The partial correlation: what is left when the ``fixed`` dimensions are held so."""
+    controls = np.stack([part.judgements.human(name, part.scores.units) for name in fixed], axis=1)
+    kept = ~(np.isnan(metric.segments) | np.isnan(part.human) | np.isnan(controls).any(axis=1))
+    x, y, z = metric.segments[kept], part.human[kept], controls[kept]
+    value = float(correlate.partial(x, y, z)[0]) if kept.sum() > len(fixed) + 2 else float("nan")
+    weights = correlate.draws(len(x), groups=part.scores.units[kept].item_names, sampling=sampling)
+    drawn = correlate.partial(x, y, z, weights=weights) if len(weights) and not np.isnan(value) else np.empty(0)
+    return part.row(
+        metric,
+        "item",
+        "partial",
+        correlate.percentile(value, drawn, sampling=sampling, n=len(x), unit="groups"),
+        p_value=correlate.t_test(value, df=len(x) - 2 - len(fixed)),
+        p_drawn=correlate.drawn_p_value(drawn),
+        detail=f"given {', '.join(fixed)}",
+    )
+
+
+def _by_system(
+    part: _Slice, metric: UnitScores, statistics: Sequence[Statistic], sampling: Sampling
+) -> Iterator[MetricCorrelation]:
+    """Correlation of system scores with systems' mean ratings; draws of items give new scores and new means."""
+    units = part.scores.units
+    present = np.unique(units.system)
+    ours, theirs = metric.by_system(units)[present], system_means(part.human, units)[present]
+    weights = correlate.draws(len(units), groups=units.item_names, sampling=sampling)
+    drawn_ours = metric.by_system(units, weights)[:, present]
+    drawn_theirs = system_means(part.human, units, weights)[:, present]
+    for kind in (kind for kind in correlate.KINDS if kind in statistics):
+        value = correlation(ours, theirs, kind=kind)
+        drawn = correlate.rowwise(drawn_ours, drawn_theirs, kind=kind)
+        estimate = correlate.percentile(value, drawn, sampling=sampling, n=len(present), unit="items")
+        yield part.row(metric, "system", kind, estimate, p_value=correlate.p_value(ours, theirs, kind=kind))
+    if "accuracy" in statistics:
+        right = pairwise_accuracy(metric.turned(ours), theirs, calibrate=False, sampling=None)
+        yield part.row(metric, "system", "accuracy", right.estimate, detail=f"{right.pairs} pairs")
+
+
+def system_means(human: Floats, units: Units, weights: Floats | None = None) -> Floats:
+    """The mean rating of each system under each row of weights, (draws, systems); without weights once, (systems,).
+
+    NaN for systems without a rated output.
+    """
+    drawn = np.ones((1, len(units))) if weights is None else weights
+    means = np.full((len(drawn), len(units.systems)), np.nan)
+    for system in range(len(units.systems)):
+        mine = (units.system == system) & ~np.isnan(human)
+        total = drawn[:, mine].sum(axis=1)
+        means[:, system] = np.divide(
+            drawn[:, mine] @ human[mine], total, out=np.full(len(total), np.nan), where=total > 0
+        )
+    rounded: Floats = np.round(means, 10)  # Means equal on paper must tie.
+    return rounded[0] if weights is None else rounded
+
+
+def _metric_pairs(part: _Slice, units: Sequence[Unit], sampling: Sampling) -> Iterator[MetricPair]:
+    """Tests of whether one metric correlates better than another: Williams', and PERM-BOTH."""
+    human, rated = part.human, part.scores.units
+    systems = rated.system_names
+    rng = np.random.default_rng(sampling.seed)
+    swapped = dependent.swaps(systems, rated.item_names, permutations=PERMUTATIONS, rng=rng)
+    for first, second in itertools.combinations(part.scores.metrics.values(), 2):
+        tests: list[tuple[Unit, CorrelationDifference]] = []
+        scores = [metric.turned(metric.segments) for metric in (first, second)]
+        if "item" in units:
+            tests.append(("item", dependent.williams(human, *scores)))
+        if "system" in units:
+            by_system = (metric.turned(metric.by_system(rated)) for metric in (first, second))
+            tests.append(("system", dependent.williams(system_means(human, rated), *by_system)))
+        for unit in units:
+            by_permutation = dependent.permute_both(
+                human, *scores, systems=systems, swapped=swapped, system_level=unit == "system"
+            )
+            tests.append((unit, by_permutation))
+        for unit, difference in tests:
+            yield MetricPair(part.dimension, unit, part.name, first.name, second.name, difference)
+
+
+def _controls(judgements: Judgements, dimension: str) -> tuple[str, ...]:
+    """Fluency and adequacy, in the same form (z-scores or not) as the dimension, where they were rated."""
+    if dimension.startswith((*FLUENCY, *ADEQUACY)):
+        return ()
+    suffix = "_zscore" if dimension.endswith("_zscore") else ""
+    controls = [[name + suffix for name in names if name + suffix in judgements][:1] for names in (FLUENCY, ADEQUACY)]
+    return tuple(name for names in controls for name in names)

@@ -1,0 +1,61 @@
+"""Ratings from whatever names or holds them: one way in for every function and command that asks about people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from plainly.errors import BadInput
+from plainly.inputs.texts import sheet_of
+from plainly.progress import Progress, unseen
+from plainly.ratings.public import load
+from plainly.ratings.read import judgements_of, read_ratings
+from plainly.ratings.types import Judgements, Ratings, Scale
+
+# A public set's name, a file, a data frame or records (whatever ``plainly.score`` takes), or what was read already.
+RatingsLike: TypeAlias = Any
+
+# What is meant where no dimension is named, if it was rated.
+_USUAL = ("simplicity", "structural_simplicity", "rating")
+
+
+def take(
+    ratings: RatingsLike,
+    *,
+    columns: Mapping[str, str] | None = None,
+    scale: Scale | None = None,
+    systems: Sequence[str] = (),
+    z_scores: bool = False,
+    progress: Progress = unseen,
+) -> Judgements:
+    """The judgements that were named or handed over; of some systems only, and standardised by rater, if asked."""
+    judgements = _judgements(ratings, columns, scale, progress)
+    if systems:
+        judgements = judgements.of_systems(systems)
+    if z_scores:
+        judgements = replace(judgements, ratings={name: judgements[name].standardised() for name in judgements})
+    return judgements
+
+
+def usual_dimension(judgements: Judgements) -> str:
+    """Simplicity, or else the first dimension there is."""
+    return next((name for name in _USUAL if name in judgements), judgements.dimensions[0])
+
+
+def _judgements(
+    ratings: RatingsLike, columns: Mapping[str, str] | None, scale: Scale | None, progress: Progress
+) -> Judgements:
+    if isinstance(ratings, Judgements):
+        return ratings
+    if isinstance(ratings, Ratings):
+        return Judgements(ratings.dimension, ratings.systems, ratings.items, {ratings.dimension: ratings})
+    if not isinstance(ratings, (str, Path)):
+        return judgements_of(sheet_of(ratings), name="ratings", columns=columns, scale=scale)
+    path = Path(ratings)
+    if path.suffix and path.exists():
+        return read_ratings(path, columns=columns, scale=scale)
+    if path.suffix:
+        raise BadInput(f"There is no file {ratings}. Check the name; public sets: plainly data list")
+    return load(str(ratings), progress=progress)
