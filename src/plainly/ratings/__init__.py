@@ -3,11 +3,12 @@
 from plainly.ratings.named import RatingsLike, take, usual_dimension
 from plainly.ratings.public import PUBLIC, load
 from plainly.ratings.read import read_ratings
-from plainly.ratings.types import Judgements, Ratings, Units
+from plainly.ratings.types import Judgements, Rating, Ratings, Units
 
 __all__ = [
     "PUBLIC",
     "Judgements",
+    "Rating",
     "Ratings",
     "RatingsLike",
     "Units",

@@ -6,18 +6,21 @@ given. What is no number, stands twice or lies outside the scale is an error tha
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from plainly.errors import BadInput
 from plainly.inputs import workbooks
 from plainly.inputs.files import label, read_bytes, suffixes
 from plainly.inputs.tables import Sheet, read_table
-from plainly.ratings.types import Judgements, Ratings, Scale, guess_scale
+from plainly.ratings.types import Judgements, Rating, Scale
+
+# Suffix → the function that reads such a file, imported only then: a room above this one may bring its own kind.
+READERS: dict[str, str] = {".toml": "plainly.studio:judgements"}
 
 ROLES: dict[str, tuple[str, ...]] = {
     "system": ("system", "sys_name", "system_name", "model", "systems"),
@@ -45,8 +48,18 @@ def read_ratings(
     dimension: str = "rating",
     scale: Scale | None = None,
 ) -> Judgements:
-    """Ratings from a CSV, TSV, JSONL, JSON, Parquet, .ods or .xlsx file; a scale that is given is checked."""
-    if suffixes(path)[0] in workbooks.SUFFIXES:
+    """Ratings from a table (CSV, TSV, JSONL, JSON, Parquet, .ods, .xlsx; a scale that is given is checked) or a study.
+
+    A study is the TOML file of a ``plainly studio`` project, running or finished.
+    """
+    suffix = suffixes(path)[0]
+    if suffix in READERS:
+        if columns or scale:
+            raise BadInput(f"{label(path)} says itself which columns and scales it has. Leave columns and scale out.")
+        module, _, function = READERS[suffix].partition(":")
+        judgements: Judgements = getattr(importlib.import_module(module), function)(path)
+        return judgements
+    if suffix in workbooks.SUFFIXES:
         table = sheet_table(workbooks.read_cells(read_bytes(path), path), label(path))
     else:
         table = read_table(path)
@@ -63,34 +76,72 @@ def judgements_of(
     scale: Scale | None = None,
 ) -> Judgements:
     """Ratings from a table that was read."""
-    roles = _roles(table, columns or {})
-    items = _texts(table, roles["item"])
-    systems = _texts(table, roles["system"]) if "system" in roles else [ONE_SYSTEM] * len(table)
-    found: dict[str, dict[tuple[str, str, str], float]] = {}
-
-    def take(row: int, what: str, rater: str, cell: object, column: str) -> None:
-        value = _number(cell, where=f"{table.where(row)}, column {column!r}")
-        key = (systems[row], items[row], rater)
-        given = found.setdefault(what, {})
-        if key in given:
-            raise BadInput(
-                f"{table.where(row)}: rater {rater!r} rated item {key[1]!r} of {key[0]!r} on {what!r} twice. Keep one "
-                "of the rows, or name the columns that tell them apart (--columns system=… item=… rater=…)."
-            )
-        given[key] = value
-
-    raters = _texts(table, roles["rater"]) if "rater" in roles else None
-    if "rating" in roles:
-        dimensions = _texts(table, roles["dimension"]) if "dimension" in roles else [dimension] * len(table)
-        for row, cell in enumerate(table.column(roles["rating"])):
-            take(row, dimensions[row], raters[row] if raters else AVERAGED, cell, roles["rating"])
-    else:
-        for column, (what, rater) in _rating_columns(table, roles, long=raters is not None).items():
-            for row, cell in enumerate(table.column(column)):
-                take(row, what, raters[row] if raters else rater, cell, column)
-    if not any(not math.isnan(value) for given in found.values() for value in given.values()):
+    roles = roles_of(table, columns)
+    ratings = [rating for _, rating in ratings_in(table, roles, dimension=dimension)]
+    if all(math.isnan(rating.value) for rating in ratings):
         raise BadInput(f"{table.path} has no ratings. {table.listing()}")
-    return _judgements(name, found, scale, table, roles, systems, items)
+    systems, items = _systems(table, roles), _texts(table, roles["item"])
+    texts = {
+        role: ["" if not _filled(cell) else str(cell) for cell in table.column(roles[role])]
+        for role in ("source", "output", "type")
+        if role in roles
+    }
+    references = _references(table, items)
+    judgements = Judgements.of(
+        name,
+        ratings,
+        scales=dict.fromkeys({rating.dimension for rating in ratings}, scale) if scale else {},
+        sources=dict(zip(items, texts["source"], strict=True)) if "source" in texts else {},
+        outputs=dict(zip(zip(systems, items, strict=True), texts["output"], strict=True)) if "output" in texts else {},
+    )
+    return replace(
+        judgements,
+        references={"given": references} if references else {},
+        types=dict(zip(systems, texts["type"], strict=True)) if "type" in texts else {},
+    )
+
+
+def roles_of(table: Sheet, columns: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Which column plays which part: by the names that studies use, and as ``columns`` says."""
+    for role, column in (columns or {}).items():
+        if role not in ROLES:
+            raise BadInput(f"A table of ratings has no role {role!r}. Its roles: {', '.join(ROLES)}")
+        table.column(column)
+    folded = {name.strip().casefold().replace(" ", "_"): name for name in table.columns}
+    roles = {role: folded[alias] for role, aliases in ROLES.items() for alias in reversed(aliases) if alias in folded}
+    roles |= columns or {}
+    if "item" not in roles:
+        raise BadInput(
+            f"{table.path} has no column that says which item was rated. {table.listing()} "
+            "Name it: --columns item=COLUMN"
+        )
+    return roles
+
+
+def ratings_in(table: Sheet, roles: Mapping[str, str], *, dimension: str = "rating") -> Iterator[tuple[int, Rating]]:
+    """Every rating of a table with its row; a cell that is empty is a rating that was not given."""
+    items, systems = _texts(table, roles["item"]), _systems(table, roles)
+    raters = _texts(table, roles["rater"]) if "rater" in roles else None
+    dimensions = [dimension] * len(table)
+    if "rating" in roles:
+        columns = {roles["rating"]: ("", AVERAGED)}
+        if "dimension" in roles:
+            dimensions = _texts(table, roles["dimension"])
+    else:
+        columns = _rating_columns(table, roles, long=raters is not None)
+    seen: set[tuple[str, str, str, str]] = set()
+    for column, (named, numbered) in columns.items():
+        for row, cell in enumerate(table.column(column)):
+            value = _number(cell, where=f"{table.where(row)}, column {column!r}")
+            key = (systems[row], items[row], raters[row] if raters else numbered, named or dimensions[row])
+            if key in seen:
+                raise BadInput(
+                    f"{table.where(row)}: rater {key[2]!r} rated item {key[1]!r} of {key[0]!r} on {key[3]!r} twice. "
+                    "Keep one of the rows, or name the columns that tell them apart (--columns system=… item=… "
+                    "rater=…)."
+                )
+            seen.add(key)
+            yield row, Rating(*key, value)
 
 
 def sheet_table(rows: Sequence[Sequence[object]], path: str) -> Sheet:
@@ -119,20 +170,8 @@ def sheet_table(rows: Sequence[Sequence[object]], path: str) -> Sheet:
     return Sheet({names[at]: [row[at] for _, row in body] for at in kept}, path, [number for number, _ in body], "row")
 
 
-def _roles(table: Sheet, given: Mapping[str, str]) -> dict[str, str]:
-    for role, column in given.items():
-        if role not in ROLES:
-            raise BadInput(f"A table of ratings has no role {role!r}. Its roles: {', '.join(ROLES)}")
-        table.column(column)
-    folded = {name.strip().casefold().replace(" ", "_"): name for name in table.columns}
-    roles = {role: folded[alias] for role, aliases in ROLES.items() for alias in reversed(aliases) if alias in folded}
-    roles |= given
-    if "item" not in roles:
-        raise BadInput(
-            f"{table.path} has no column that says which item was rated. {table.listing()} "
-            "Name it: --columns item=COLUMN"
-        )
-    return roles
+def _systems(table: Sheet, roles: Mapping[str, str]) -> list[str]:
+    return _texts(table, roles["system"]) if "system" in roles else [ONE_SYSTEM] * len(table)
 
 
 def _rating_columns(table: Sheet, roles: Mapping[str, str], *, long: bool) -> dict[str, tuple[str, str]]:
@@ -162,65 +201,27 @@ def _rating_columns(table: Sheet, roles: Mapping[str, str], *, long: bool) -> di
     }
 
 
-def _judgements(
-    name: str,
-    found: Mapping[str, Mapping[tuple[str, str, str], float]],
-    scale: Scale | None,
-    table: Sheet,
-    roles: Mapping[str, str],
-    systems: Sequence[str],
-    items: Sequence[str],
-) -> Judgements:
-    system_at = {system: at for at, system in enumerate(dict.fromkeys(systems))}
-    item_at = {item: at for at, item in enumerate(dict.fromkeys(items))}
-    ratings = {}
-    for what, given in found.items():
-        rater_at = {rater: at for at, rater in enumerate(dict.fromkeys(rater for _, _, rater in given))}
-        values = np.full((len(system_at), len(item_at), len(rater_at)), np.nan)
-        for (system, item, rater), value in given.items():
-            values[system_at[system], item_at[item], rater_at[rater]] = value
-        ratings[what] = Ratings(
-            what, tuple(system_at), tuple(item_at), tuple(rater_at), values, scale or guess_scale(values)
-        )
-    texts = {
-        role: ["" if not _filled(cell) else str(cell) for cell in table.column(roles[role])]
-        for role in ("source", "output", "type")
-        if role in roles
-    }
-    references = _references(table, items)
-    return Judgements(
-        name,
-        tuple(system_at),
-        tuple(item_at),
-        ratings,
-        references={"given": references} if references else {},
-        sources=dict(zip(items, texts["source"], strict=True)) if "source" in texts else {},
-        outputs=dict(zip(zip(systems, items, strict=True), texts["output"], strict=True)) if "output" in texts else {},
-        types=dict(zip(systems, texts["type"], strict=True)) if "type" in texts else {},
-    )
-
-
 def _references(table: Sheet, items: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """References from columns whose names begin with ``reference``: a text each, or a list of texts."""
     columns = [cells for name, cells in table.columns.items() if name.strip().casefold().startswith("reference")]
-    found: dict[str, tuple[str, ...]] = {}
+    references: dict[str, tuple[str, ...]] = {}
     for row, item in enumerate(items):
         texts: list[str] = []
         for cell in (cells[row] for cells in columns):
             texts += [str(text) for text in (cell if isinstance(cell, list) else [cell]) if _filled(text)]
-        if texts and item not in found:
-            found[item] = tuple(texts)
-    return found
+        if texts and item not in references:
+            references[item] = tuple(texts)
+    return references
 
 
 def _texts(table: Sheet, column: str) -> list[str]:
-    found = []
+    texts = []
     for row, cell in enumerate(table.column(column)):
         if not _filled(cell):
             raise BadInput(f"{table.where(row)}: column {column!r} is empty. Fill it in or take the row out.")
         # A sheet stores the item 3 as 3.0.
-        found.append(str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip())
-    return found
+        texts.append(str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip())
+    return texts
 
 
 def _number(cell: object, *, where: str) -> float:

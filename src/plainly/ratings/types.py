@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -20,6 +21,17 @@ V = TypeVar("V")
 
 # The scales that studies of simplification use, narrowest first: a guess takes the first that holds all ratings.
 SCALES: tuple[Scale, ...] = ((-2, 2), (1, 3), (1, 5), (0, 10), (0, 100))
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What one rater said of one output on one dimension; NaN where they did not say."""
+
+    system: str
+    item: str
+    rater: str
+    dimension: str
+    value: float
 
 
 @dataclass(frozen=True)
@@ -167,6 +179,33 @@ class Judgements:
         return self[dimension].means[units.system, units.item]
 
     @staticmethod
+    def of(
+        name: str,
+        ratings: Iterable[Rating],
+        *,
+        scales: Mapping[str, Scale] = MappingProxyType({}),
+        sources: Mapping[str, str] = MappingProxyType({}),
+        outputs: Mapping[tuple[str, str], str] = MappingProxyType({}),
+    ) -> Judgements:
+        """Single ratings on axes in the order in which they come; a scale that is not known is guessed."""
+        by_dimension: dict[str, list[Rating]] = {}
+        system_at: dict[str, int] = {}
+        item_at: dict[str, int] = {}
+        for rating in ratings:
+            by_dimension.setdefault(rating.dimension, []).append(rating)
+            system_at.setdefault(rating.system, len(system_at))
+            item_at.setdefault(rating.item, len(item_at))
+        placed = {}
+        for dimension, rows in by_dimension.items():
+            rater_at = {rater: at for at, rater in enumerate(dict.fromkeys(rating.rater for rating in rows))}
+            values = np.full((len(system_at), len(item_at), len(rater_at)), np.nan)
+            for rating in rows:
+                values[system_at[rating.system], item_at[rating.item], rater_at[rating.rater]] = rating.value
+            scale = scales.get(dimension) or guess_scale(values)
+            placed[dimension] = Ratings(dimension, tuple(system_at), tuple(item_at), tuple(rater_at), values, scale)
+        return Judgements(name, tuple(system_at), tuple(item_at), placed, sources=sources, outputs=outputs)
+
+    @staticmethod
     def together(name: str, *parts: Judgements) -> Judgements:
         """Judgements of different systems or dimensions on one set of axes."""
         systems = tuple(dict.fromkeys(system for part in parts for system in part.systems))
@@ -177,16 +216,16 @@ class Judgements:
             raters = tuple(dict.fromkeys(rater for part in having for rater in part[dimension].raters))
             values = np.full((len(systems), len(items), len(raters)), np.nan)
             for part in having:
-                found = part[dimension]
+                rated = part[dimension]
                 place = np.ix_(
-                    _places(found.systems, systems), _places(found.items, items), _places(found.raters, raters)
+                    _places(rated.systems, systems), _places(rated.items, items), _places(rated.raters, raters)
                 )
-                values[place] = np.where(np.isnan(found.values), values[place], found.values)
+                values[place] = np.where(np.isnan(rated.values), values[place], rated.values)
             scales = {part[dimension].scale for part in having}
             ratings[dimension] = Ratings(
                 dimension, systems, items, raters, values, scales.pop() if len(scales) == 1 else None
             )
-        sets = dict.fromkeys(name for part in parts for name in part.references)
+        sets = dict.fromkeys(reference_set for part in parts for reference_set in part.references)
         return Judgements(
             name,
             systems,
@@ -194,17 +233,17 @@ class Judgements:
             ratings,
             sources=_joined(part.sources for part in parts),
             outputs=_joined(part.outputs for part in parts),
-            references={each: _joined(part.references.get(each, {}) for part in parts) for each in sets},
+            references={kind: _joined(part.references.get(kind, {}) for part in parts) for kind in sets},
             types=_joined(part.types for part in parts),
         )
 
 
 def guess_scale(values: Floats) -> Scale | None:
     """The narrowest usual scale that holds all ratings, or none if they are not whole numbers."""
-    given = values[~np.isnan(values)]
-    if not len(given) or (given != np.rint(given)).any():
+    known = values[~np.isnan(values)]
+    if not len(known) or (known != np.rint(known)).any():
         return None
-    return next((scale for scale in SCALES if given.min() >= scale[0] and given.max() <= scale[1]), None)
+    return next((scale for scale in SCALES if known.min() >= scale[0] and known.max() <= scale[1]), None)
 
 
 def _mean(values: Floats, *, axis: int) -> Floats:

@@ -32,7 +32,8 @@ from plainly.stats.resample import interval as bootstrap_interval
 
 Distance = Literal["nominal", "linear", "quadratic", "ordinal"]
 Rounding = Literal["half-even", "half-up", "none"]
-Model = Literal["one-way", "random", "mixed"]
+IccModel = Literal["one-way", "random", "mixed"]
+AlphaDistance = Literal["nominal", "ordinal", "interval"]
 
 _MOST_FEATURES = 2000
 _CHUNK = 8_000_000
@@ -75,38 +76,29 @@ class ResampledKappa:
     n: int
 
 
-def cohen(one: npt.ArrayLike, other: npt.ArrayLike, *, weights: Distance = "nominal") -> float:
+def cohen(first: npt.ArrayLike, second: npt.ArrayLike, *, weights: Distance = "nominal") -> float:
     """Cohen's kappa of two raters; weighted (Cohen 1968) where ``weights`` is linear or quadratic.
 
     Weights are distances between the ratings' values, not between their places in the list of values that occur, so a
     point of the scale that nobody used keeps its place.
     """
-    return cohen_coefficient(one, other, weights=weights).value
+    return cohen_coefficient(first, second, weights=weights).value
 
 
-def cohen_coefficient(one: npt.ArrayLike, other: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
+def cohen_coefficient(first: npt.ArrayLike, second: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
     """Cohen's kappa with its rows, for intervals."""
-    first, second = np.asarray(one), np.asarray(other)
-    if first.ndim != 1 or first.shape != second.shape:
-        raise BadInput(f"Two raters need a list of ratings each, of one length; got {first.shape} and {second.shape}.")
-    columns = np.empty((len(first), 2), dtype=np.result_type(first, second))
-    columns[:, 0], columns[:, 1] = first, second
+    x, y = np.asarray(first), np.asarray(second)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise BadInput(f"Two raters need a list of ratings each, of one length; got {x.shape} and {y.shape}.")
+    columns = np.empty((len(x), 2), dtype=np.result_type(x, y))
+    columns[:, 0], columns[:, 1] = x, y
     values, rated = coded(columns)
     values = values[rated.all(axis=1)]
-    blocks, gaps = [], []
-    for feature, gap in _features(values, np.ones(values.shape, dtype=bool), weights):
-        x, y = feature[:, 0], feature[:, 1]
-        blocks.append(np.stack([x, y, x**2 + y**2, x * y], axis=1))
-        gaps.append(gap)
-    rows = np.concatenate([np.ones((len(values), 1)), *blocks], axis=1)
-    scale = np.array(gaps)
+    sums, gaps = _pair_rows(values, weights)
+    rows = np.concatenate([np.ones((len(values), 1)), sums], axis=1)
 
     def score(totals: Floats) -> Floats:
-        n = totals[..., :1]
-        x, y, squares, product = np.moveaxis(totals[..., 1:].reshape(*totals.shape[:-1], -1, 4), -1, 0)
-        observed = ((squares - 2 * product) * scale).sum(axis=-1, keepdims=True)
-        expected = ((squares - 2 * x * y / n) * scale).sum(axis=-1, keepdims=True)
-        return 1 - ratio(observed, expected)
+        return _pair_kappa(totals[..., 1:], totals[..., :1], gaps)[..., None]
 
     return Coefficient(f"cohen({weights})", rows, score)
 
@@ -115,8 +107,8 @@ def resampled_kappa(
     ratings: npt.ArrayLike,
     *,
     weights: Distance = "quadratic",
-    draws: int = 1000,
-    level: float = 0.95,
+    draws: int = Sampling().resamples,
+    level: float = Sampling().level,
     rounding: Rounding = "half-even",
     rng: np.random.Generator,
 ) -> ResampledKappa:
@@ -137,12 +129,7 @@ def resampled_kappa(
     mine = np.take_along_axis(np.where(rated, values, 0.0), order, axis=1)
     others = _rounded((mine.sum(axis=1, keepdims=True) - mine) / (count - 1)[:, None], rounding)
     pairs = np.stack([mine, others], axis=-1).reshape(-1, 2)
-    blocks, gaps = [], []
-    for feature, gap in _features(pairs, np.ones(pairs.shape, dtype=bool), weights):
-        x, y = feature[:, 0], feature[:, 1]
-        blocks.append(np.stack([x, y, x**2 + y**2, x * y], axis=1))
-        gaps.append(gap)
-    table = np.concatenate(blocks, axis=1)
+    table, gaps = _pair_rows(pairs, weights)
     width = mine.shape[1]
     kappas = np.empty(draws)
     step = max(1, _CHUNK // (units * table.shape[1]))
@@ -150,15 +137,29 @@ def resampled_kappa(
     for start in range(0, draws, step):
         chunk = min(step, draws - start)
         chosen = start_of_unit + (rng.random((chunk, units)) * count).astype(np.int64)
-        sums = table[chosen].sum(axis=1).reshape(chunk, -1, 4)
-        x, y, squares, product = np.moveaxis(sums, -1, 0)
-        observed = ((squares - 2 * product) * gaps).sum(axis=-1)
-        expected = ((squares - 2 * x * y / units) * gaps).sum(axis=-1)
-        kappas[start : start + chunk] = 1 - ratio(observed, expected)
+        kappas[start : start + chunk] = _pair_kappa(table[chosen].sum(axis=1), float(units), gaps)
     z = NormalDist().inv_cdf((1 + level) / 2)
     low, median, high = np.quantile(kappas, [(1 - level) / 2, 0.5, (1 + level) / 2])
     margin = z * kappas.std(ddof=1) / np.sqrt(draws) if draws > 1 else float("nan")
     return ResampledKappa(float(median), float(low), float(high), float(margin), level, draws, units)
+
+
+def _pair_rows(pairs: Floats, weights: Distance) -> tuple[Floats, Floats]:
+    """Four sums for each feature of a pair of ratings, a row for each pair; and the weight of each feature."""
+    blocks, gaps = [], []
+    for feature, gap in _features(pairs, np.ones(pairs.shape, dtype=bool), weights):
+        x, y = feature[:, 0], feature[:, 1]
+        blocks.append(np.stack([x, y, x**2 + y**2, x * y], axis=1))
+        gaps.append(gap)
+    return np.concatenate(blocks, axis=1), np.array(gaps)
+
+
+def _pair_kappa(totals: Floats, n: Floats | float, gaps: Floats) -> Floats:
+    """Kappa of two raters from the summed rows of their ``n`` pairs."""
+    x, y, squares, product = np.moveaxis(totals.reshape(*totals.shape[:-1], -1, 4), -1, 0)
+    observed = ((squares - 2 * product) * gaps).sum(axis=-1)
+    expected = ((squares - 2 * x * y / n) * gaps).sum(axis=-1)
+    return 1 - ratio(observed, expected)
 
 
 def fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> float:
@@ -191,16 +192,14 @@ def fleiss_coefficient(ratings: npt.ArrayLike, *, weights: Distance = "nominal")
     return Coefficient(f"fleiss({weights})", rows, score)
 
 
-def krippendorff(ratings: npt.ArrayLike, *, distance: Literal["nominal", "ordinal", "interval"] = "interval") -> float:
+def krippendorff(ratings: npt.ArrayLike, *, distance: AlphaDistance = "interval") -> float:
     """Krippendorff's alpha (2011, §F): gaps are part of its definition."""
     return krippendorff_coefficient(ratings, distance=distance).value
 
 
-def krippendorff_coefficient(
-    ratings: npt.ArrayLike, *, distance: Literal["nominal", "ordinal", "interval"] = "interval"
-) -> Coefficient:
+def krippendorff_coefficient(ratings: npt.ArrayLike, *, distance: AlphaDistance = "interval") -> Coefficient:
     """Krippendorff's alpha with its rows, for intervals; ordinal ranks are those of all the data in every draw."""
-    if distance not in ("nominal", "ordinal", "interval"):
+    if distance not in get_args(AlphaDistance):
         raise BadInput(f"Krippendorff's distance is nominal, ordinal or interval, not {distance!r}.")
     values, rated = _pairable(*coded(ratings))
     m = rated.sum(axis=1)
@@ -241,7 +240,7 @@ def pairwise_kappa(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> 
     return kappas
 
 
-def icc(ratings: npt.ArrayLike, *, model: Model = "random", average: bool = False) -> float:
+def icc(ratings: npt.ArrayLike, *, model: IccModel = "random", average: bool = False) -> float:
     """Intraclass correlation (Shrout and Fleiss 1979): of one rater, or of the mean of all where ``average``.
 
     ``one-way`` is ICC(1): raters differ from unit to unit, and gaps are no harm. ``random`` is ICC(2), absolute
@@ -251,10 +250,10 @@ def icc(ratings: npt.ArrayLike, *, model: Model = "random", average: bool = Fals
     return icc_coefficient(ratings, model=model, average=average).value
 
 
-def icc_coefficient(ratings: npt.ArrayLike, *, model: Model = "random", average: bool = False) -> Coefficient:
+def icc_coefficient(ratings: npt.ArrayLike, *, model: IccModel = "random", average: bool = False) -> Coefficient:
     """Intraclass correlation with its rows, for intervals."""
-    if model not in get_args(Model):
-        raise BadInput(f"The model of an intraclass correlation is {', '.join(get_args(Model))}; not {model!r}.")
+    if model not in get_args(IccModel):
+        raise BadInput(f"The model of an intraclass correlation is {', '.join(get_args(IccModel))}; not {model!r}.")
     values, rated = coded(ratings, numbers=True)
     name = f"icc({model}{', average' if average else ''})"
     if model == "one-way":
