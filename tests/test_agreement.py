@@ -8,6 +8,8 @@ import pytest
 from plainly.errors import BadInput
 from plainly.sampling import Sampling
 from plainly.stats import agreement
+from plainly.stats.long import LongRatings
+from plainly.stats.raters import reliability
 
 NAN = np.nan
 
@@ -255,3 +257,66 @@ def test_faults_are_named() -> None:
         agreement.icc([[1.0, 2.0]], model="none")  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="one length"):
         agreement.cohen([1.0], [1.0, 2.0])
+
+
+def long_ratings(matrix: np.ndarray, level: agreement.AlphaDistance) -> LongRatings:
+    """The ratings of a matrix one after another, in an order of their own."""
+    unit, rater = np.nonzero(~np.isnan(matrix))
+    order = np.random.default_rng(9).permutation(len(unit))
+    unit, rater = unit[order], rater[order]
+    return LongRatings.of(unit, np.array([f"r{at}" for at in rater]), matrix[unit, rater], level=level)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_alpha_of_long_ratings_is_that_of_the_matrix_and_of_the_krippendorff_package(
+    level: agreement.AlphaDistance,
+) -> None:
+    import krippendorff
+
+    matrix = scale_ratings(np.random.default_rng(3), gaps=0.4)
+    ratings = long_ratings(matrix, level)
+    expected = krippendorff.alpha(matrix.T, level_of_measurement=level)
+    assert ratings.alpha() == pytest.approx(expected, abs=1e-9)
+    assert ratings.alpha() == pytest.approx(agreement.krippendorff(matrix, distance=level), abs=1e-9)
+    part = LongRatings.of(ratings.units[:100], ratings.raters[:100], ratings.numbers[:100], level=level)
+    assert ratings.alpha(first=100) == pytest.approx(part.alpha(), abs=1e-12)
+    assert ratings.compared == int((np.sum(~np.isnan(matrix), axis=1) > 1).sum())
+    same = LongRatings.of([1, 1, 2, 2], list("abab"), [3.0, 3.0, 3.0, 3.0], level=level)
+    assert np.isnan(same.alpha()), "undefined is not 0"
+
+
+def test_raters_of_long_ratings_are_those_of_the_matrix() -> None:
+    matrix = scale_ratings(np.random.default_rng(3), units=120, raters=8, gaps=0.5)
+    matrix[:, 3] = 6 - matrix[:, 3]
+    matrix[5:, 6] = NAN
+    by_matrix = {rater.name: rater for rater in reliability(matrix, [f"r{at}" for at in range(8)])}
+    by_list = {rater.name: rater for rater in long_ratings(matrix, "interval").by_rater()}
+    assert set(by_matrix) == set(by_list)
+    for name, rater in by_list.items():
+        other = by_matrix[name]
+        assert (rater.n, rater.compared, rater.outlying) == (other.n, other.compared, other.outlying)
+        for figure in ("mean", "sd", "correlation", "bias", "distance"):
+            assert getattr(rater, figure) == pytest.approx(getattr(other, figure), abs=1e-9, nan_ok=True)
+    assert "against the others" in by_list["r3"].outlying
+    assert "only" in by_list["r6"].outlying
+
+
+def test_who_shares_too_few_units_with_others_does_not_stand_apart() -> None:
+    matrix = np.full((60, 3), NAN)
+    for rater in range(3):
+        matrix[rater * 20 : rater * 20 + 20, rater] = np.arange(20) % 5
+    matrix[:2, 1] = [4, 0]  # Two units in common, and the other way round.
+    assert not any(rater.outlying for rater in reliability(matrix))
+
+
+def test_labels_have_a_rater_who_differs_far_more_than_most() -> None:
+    rng = np.random.default_rng(6)
+    truth = rng.integers(0, 4, size=(200, 1))
+    wrong = rng.random((200, 7)) < np.array([0.02, 0.06, 0.1, 0.14, 0.18, 0.22, 0.95])
+    matrix = np.where(wrong, rng.integers(0, 4, size=(200, 7)), truth).astype(float)
+    found = {rater.name: rater for rater in long_ratings(matrix, "nominal").by_rater()}
+    assert {name for name, rater in found.items() if rater.outlying} == {"r6"}
+    assert "differs from the others far more" in found["r6"].outlying
+    others = [[at for at in range(7) if at != rater] for rater in range(7)]
+    shares = [np.mean(matrix[:, [rater]] != matrix[:, rest]) for rater, rest in enumerate(others)]
+    assert [found[f"r{at}"].distance for at in range(7)] == pytest.approx(shares)

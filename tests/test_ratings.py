@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from conftest import opendocument
 from plainly import ratings
 from plainly.errors import BadInput, UnknownName
 from plainly.ratings import Judgements, Ratings, read_ratings
+from plainly.ratings.read import READERS
 
 LONG = """system,item,rater,dimension,rating
 A,1,x,simplicity,2
@@ -153,6 +156,36 @@ def test_faults_are_named(
 ) -> None:
     with pytest.raises(BadInput, match=says):
         read_ratings(write(tmp_path / "r.csv", text), columns=columns, scale=scale)
+
+
+def test_a_kind_of_file_may_have_a_reader_of_its_own_imported_only_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_kind.py").write_text(
+        "from plainly.ratings import Judgements, Rating\n"
+        "def read(path):\n"
+        "    ratings = [Rating('A', '1', 'x', 'clarity', 6.0), Rating('A', '1', 'y', 'clarity', float('nan'))]\n"
+        "    return Judgements.of(str(path), ratings, scales={'clarity': (1, 7)}, sources={'1': 'a source'})\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(READERS, ".own", "own_kind:read")
+    assert "own_kind" not in sys.modules
+    found = read_ratings("study.own")
+    assert (found.name, found["clarity"].scale, found["clarity"].raters) == ("study.own", (1, 7), ("x", "y"))
+    np.testing.assert_array_equal(found["clarity"].values, [[[6, np.nan]]])
+    assert found.sources == {"1": "a source"}
+    with pytest.raises(BadInput, match="Leave columns and scale out"):
+        read_ratings("study.own", scale=(1, 5))
+
+
+def test_reading_a_table_does_not_import_the_studio(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.csv", LONG)
+    script = (
+        "import sys; from plainly import ratings; "
+        f"ratings.read_ratings({str(path)!r}); print('plainly.studio' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    assert out.strip() == "False"
 
 
 def test_standardised_takes_strictness_away() -> None:

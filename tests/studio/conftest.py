@@ -27,7 +27,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # Newer versions would like another HTTP client, older ones know only this.
     from starlette.testclient import TestClient
 
-from plainly.studio import create as creation
+from plainly.studio import items as creation
 from plainly.studio import people
 from plainly.studio.app import build
 from plainly.studio.context import Studio
@@ -132,7 +132,7 @@ class Place:
     database: str
     owner_token: str
 
-    def link(self, kind: people.Kind = "person", **more: Any) -> str:
+    def link(self, kind: people.InvitationKind = "person", **more: Any) -> str:
         return self.store.write_now(lambda connection: people.invite(connection, kind, **more))
 
     def studio(self) -> Studio:
@@ -145,6 +145,16 @@ class Place:
 
 
 Make = Callable[..., Place]
+
+
+def integrity_faults(store: Store) -> list[str]:
+    """What SQLite itself finds wrong; empty when all is well."""
+    if not store.sqlite:
+        return []
+    with store.readers.connect() as connection:
+        lines = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check")]
+        lines += [str(tuple(row)) for row in connection.exec_driver_sql("PRAGMA foreign_key_check")]
+    return [line for line in lines if line != "ok"]
 
 
 @pytest.fixture

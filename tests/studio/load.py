@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from studio.conftest import Place, Server, _hidden, four
+from studio.conftest import Place, Server, _hidden, four, integrity_faults
 
 
 @dataclass
@@ -131,6 +131,6 @@ def faults(place: Place, tally: Tally) -> dict[str, int]:
         "stored twice": sum(count - 1 for count in per_assignment.values()),
         "refused without cause": len(tally.refusals),
         "server errors": len(tally.server_errors),
-        "integrity": len(place.store.check()),
+        "integrity": len(integrity_faults(place.store)),
         "stored without acknowledgement": len(rows) - len(tally.saved) if len(rows) > len(tally.saved) else 0,
     }

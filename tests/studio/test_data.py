@@ -6,7 +6,6 @@ import csv
 import io
 import itertools
 import json
-import math
 import sys
 import zipfile
 from collections import Counter
@@ -18,13 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from plainly import data
-from plainly.studio import export, imports, live, tasks
-from plainly.studio.agreement import Coded
-from plainly.studio.backup import backup_to
+from plainly.studio import exports, imports, live, tasks
 from plainly.studio.ledger import Ledger
 from plainly.studio.project import parse_project
 from plainly.studio.store import Store
-from studio.conftest import Make, Rater, four, local_client, rater, rating_project, simple_items
+from studio.conftest import Make, Rater, four, integrity_faults, local_client, rater, rating_project, simple_items
 
 
 def opened(tmp_path: Path, name: str, database: str = "") -> tuple[Store, Ledger]:
@@ -41,7 +38,7 @@ def test_all_assetann_pairs_come_out_as_they_went_in(mirror: Path, tmp_path: Pat
 
     store, ledger = opened(tmp_path, "assetann/annotations")
     pairs = formats.load("assetann/annotations")
-    with zipfile.ZipFile(io.BytesIO(export.write(ledger, store.project(), "aln"))) as archive:
+    with zipfile.ZipFile(io.BytesIO(exports.write(ledger, store.project(), "aln"))) as archive:
         out = {name: archive.read(name).decode() for name in archive.namelist()}
     assert len(pairs) == 3590
     from plainly.typology import yawat
@@ -58,7 +55,7 @@ def test_all_assetann_pairs_come_out_as_they_went_in(mirror: Path, tmp_path: Pat
         for (part, number), pair in found.items()
     } == {(pair.part, pair.id): (pair.groups, pair.source_tokens, pair.output_tokens) for pair in pairs}
     assert sum(len(pair.groups) for pair in found.values()) == 19_811
-    rows = list(export.rows(ledger, store.project()))
+    rows = list(exports.rows(ledger, store.project()))
     assert len(rows) == 19_811
     assert live.overview(ledger, store.project())["answers"] == 3590
     store.close()
@@ -76,10 +73,10 @@ def test_all_asset_ratings_come_out_as_they_went_in(mirror: Path, tmp_path: Path
          str(table["worker_id"][at]), table["aspect"][at], float(table["rating"][at]))
         for at in range(len(table))
     )  # fmt: skip
-    content = export.write(ledger, store.project(), form)
+    content = exports.write(ledger, store.project(), form)
     if form == "csv":
         rows: Any = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
-        rows = [{name: export.original(value) for name, value in row.items()} for row in rows]
+        rows = [{name: exports.original(value) for name, value in row.items()} for row in rows]
     elif form == "jsonl":
         rows = [json.loads(line) for line in content.splitlines()]
     else:
@@ -100,8 +97,10 @@ def test_all_asset_ratings_come_out_as_they_went_in(mirror: Path, tmp_path: Path
     imports.import_set(second, str(again))
     other = Ledger(second)
     other.refresh()
-    first_rows = sorted(json.dumps({**row, "at": "", "seconds": None}) for row in export.rows(ledger, store.project()))
-    second_rows = sorted(json.dumps({**row, "at": "", "seconds": None}) for row in export.rows(other, second.project()))
+    first_rows = sorted(json.dumps({**row, "at": "", "seconds": None}) for row in exports.rows(ledger, store.project()))
+    second_rows = sorted(
+        json.dumps({**row, "at": "", "seconds": None}) for row in exports.rows(other, second.project())
+    )
     assert first_rows == second_rows, "the export is itself a table that can be imported"
     store.close()
     second.close()
@@ -111,7 +110,7 @@ def test_all_asset_ratings_come_out_as_they_went_in(mirror: Path, tmp_path: Path
 @pytest.mark.parametrize("name", ["simplicity-da/ratings", "acl2018/ratings", "asset/pairwise"])
 def test_other_public_sets_keep_every_row(mirror: Path, tmp_path: Path, name: str) -> None:
     store, ledger = opened(tmp_path, name)
-    assert len(list(export.rows(ledger, store.project()))) == len(data.table(name))
+    assert len(list(exports.rows(ledger, store.project()))) == len(data.table(name))
     store.close()
 
 
@@ -167,20 +166,20 @@ def test_odd_text_survives_every_export(make: Make, request: Any, database_kind:
     ledger = Ledger(place.store)
     ledger.refresh()
     comments = Counter(ODD * 4)
-    as_lines = [json.loads(line) for line in export.write(ledger, place.project, "jsonl").splitlines()]
+    as_lines = [json.loads(line) for line in exports.write(ledger, place.project, "jsonl").splitlines()]
     assert Counter(row["comment"] for row in as_lines) == comments
-    as_csv = list(csv.DictReader(io.StringIO(export.write(ledger, place.project, "csv").decode(), newline="")))
-    assert Counter(export.original(row["comment"]) for row in as_csv) == comments
+    as_csv = list(csv.DictReader(io.StringIO(exports.write(ledger, place.project, "csv").decode(), newline="")))
+    assert Counter(exports.original(row["comment"]) for row in as_csv) == comments
     for row in as_csv:
         for cell in (row["comment"], row["source"], row["output"], row["system"]):
             assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")), "no spreadsheet runs this"
         float(row["rating"])
-    as_parquet = pq.read_table(io.BytesIO(export.write(ledger, place.project, "parquet"))).to_pylist()
+    as_parquet = pq.read_table(io.BytesIO(exports.write(ledger, place.project, "parquet"))).to_pylist()
     assert Counter(row["comment"] for row in as_parquet) == comments
 
 
 def test_operations_keep_offsets_in_code_points(make: Make) -> None:
-    from plainly.studio.create import make_item
+    from plainly.studio.items import make_item
 
     project = parse_project({"name": "ops", "task": "operations"})
     source, output = "👩‍👩‍👧 ran 𝒜way", "They ran away שלום"
@@ -192,7 +191,7 @@ def test_operations_keep_offsets_in_code_points(make: Make) -> None:
     assert one.answer(item, {"groups": groups}).status_code == 201
     ledger = Ledger(place.store)
     ledger.refresh()
-    (row,) = export.rows(ledger, project)
+    (row,) = exports.rows(ledger, project)
     for side, text in (("source", source), ("output", output)):
         cut = [text[slice(*map(int, span.split("-")))] for span in row[f"{side}_spans"].split(",")]
         assert cut == [tasks.tokens(text, "words")[at] for at in groups[0][side]]
@@ -210,7 +209,7 @@ def test_fifty_thousand_ratings_are_summed_up(tmp_path: Path) -> None:
     store, ledger = opened(tmp_path, str(tmp_path / "many.csv"))
     project = store.project()
     columns = list(live.measured(ledger, project, ledger.answers()))
-    found = [column.alpha() for column in columns]
+    found = [column.ratings.alpha() for column in columns]
     whole = live.overview(ledger, project)
     assert whole["ratings"] == 50_000
     assert all(0.4 < value < 0.9 for value in found)
@@ -223,16 +222,16 @@ def test_a_backup_while_running_is_whole_and_private(make: Make, tmp_path: Path)
     (item,) = one.claim()["items"]
     one.answer(item, four())
     copy = tmp_path / "copy.db"
-    backup_to(place.store, copy)
+    place.store.copy_to(copy)
     assert copy.stat().st_mode & 0o777 == 0o600
     second = Store(f"sqlite:///{copy}")
-    assert second.check() == []
+    assert integrity_faults(second) == []
     ledger = Ledger(second)
     ledger.refresh()
     assert len(ledger.answers()) == 1
     second.close()
     with pytest.raises(Exception, match="exists already"):
-        backup_to(place.store, copy)
+        place.store.copy_to(copy)
 
 
 @pytest.mark.mirror
@@ -243,28 +242,12 @@ def test_agreement_is_that_of_plainly_meta(mirror: Path, tmp_path: Path, name: s
 
     store, ledger = opened(tmp_path, name)
     project = store.project()
-    (tmp_path / "ratings.csv").write_bytes(export.write(ledger, project, "csv"))
+    (tmp_path / "ratings.csv").write_bytes(exports.write(ledger, project, "csv"))
     shown = {row["name"]: row for row in live.overview(ledger, project)["agreement"]}
-    for judged in (read_ratings(tmp_path / "ratings.csv"), export.judgements(ledger, project)):
+    for judged in (read_ratings(tmp_path / "ratings.csv"), exports.judgements(ledger, project)):
         assert set(judged.dimensions) == set(shown)
         for scale in project.scales:
             found = agreement(judged[scale.name], resamples=20)
             expected = found[scale.name].coefficients[f"Krippendorff's alpha, {scale.level}"].value
             assert shown[scale.name]["alpha"] == pytest.approx(expected, abs=1e-9)
     store.close()
-
-
-def test_agreement_with_gaps_is_that_of_an_independent_implementation() -> None:
-    from plainly.stats.agreement import krippendorff
-
-    independent = pytest.importorskip("krippendorff")
-    rng = np.random.default_rng(3)
-    matrix = np.where(
-        rng.random((60, 5)) < 0.3, np.nan, rng.integers(1, 6, (60, 5)) // rng.integers(1, 3, (60, 1)) + 1.0
-    )
-    unit, slot = np.nonzero(~np.isnan(matrix))
-    for level in ("nominal", "ordinal", "interval"):
-        ours = Coded.of(unit, matrix[unit, slot]).alpha(level=level)  # type: ignore[arg-type]
-        assert ours == pytest.approx(independent.alpha(matrix.T, level_of_measurement=level), abs=1e-9)
-        assert ours == pytest.approx(krippendorff(matrix, distance=level), abs=1e-9)  # type: ignore[arg-type]
-    assert math.isnan(Coded.of([1, 1, 2, 2], [3.0, 3.0, 3.0, 3.0]).alpha(level="interval")), "undefined is not 0"

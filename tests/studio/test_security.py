@@ -14,12 +14,12 @@ import pytest
 from plainly.errors import BadInput
 from plainly.studio.app import build
 from plainly.studio.context import SESSION_COOKIE, Studio
-from plainly.studio.create import make_item
 from plainly.studio.guard import LONGEST_BODY, Address, Limiter
+from plainly.studio.items import make_item
 from plainly.studio.people import Secret, hashed
 from plainly.studio.project import parse_project
 from plainly.studio.routes import ENDPOINTS, Endpoint
-from plainly.studio.serve import serve as run_server
+from plainly.studio.server import serve as run_server
 from studio.conftest import (
     Make,
     Place,
@@ -309,7 +309,7 @@ def test_behind_a_proxy_with_https_and_a_path(place: Place, strips: bool) -> Non
 
 
 def test_crowd_people_are_known_again_and_exported_under_a_pseudonym(make: Make) -> None:
-    from plainly.studio import export
+    from plainly.studio import exports
     from plainly.studio.ledger import Ledger
 
     project = rating_project(
@@ -329,10 +329,10 @@ def test_crowd_people_are_known_again_and_exported_under_a_pseudonym(make: Make)
     assert told["completion_url"] == f"https://platform.example/done?cc={told['code']}"
     ledger = Ledger(place.store)
     ledger.refresh()
-    for form in export.FORMATS:
-        content = export.write(ledger, project, form)
+    for form in exports.FORMATS:
+        content = exports.write(ledger, project, form)
         assert b"4711" not in content
-    assert names[0].encode() in export.write(ledger, project, "csv")
+    assert names[0].encode() in exports.write(ledger, project, "csv")
 
 
 def test_consent_is_asked_for_and_needed(make: Make) -> None:

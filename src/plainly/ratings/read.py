@@ -59,12 +59,15 @@ def read_ratings(
         module, _, function = READERS[suffix].partition(":")
         judgements: Judgements = getattr(importlib.import_module(module), function)(path)
         return judgements
-    if suffix in workbooks.SUFFIXES:
-        table = sheet_table(workbooks.read_cells(read_bytes(path), path), label(path))
-    else:
-        table = read_table(path)
     name = Path(str(path)).name
-    return judgements_of(table, name=name, columns=columns, dimension=dimension, scale=scale)
+    return judgements_of(table_of(path), name=name, columns=columns, dimension=dimension, scale=scale)
+
+
+def table_of(path: str | Path) -> Sheet:
+    """The table in a file of any format in which ratings come."""
+    if suffixes(path)[0] in workbooks.SUFFIXES:
+        return sheet_table(workbooks.read_cells(read_bytes(path), path), label(path))
+    return read_table(path)
 
 
 def judgements_of(

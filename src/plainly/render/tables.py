@@ -77,13 +77,15 @@ def latex(grid: Table) -> str:
     )
 
 
-def delimited(header: Sequence[str], rows: Sequence[Sequence[object]], *, delimiter: str = ",") -> str:
+def delimited(
+    header: Sequence[str], rows: Sequence[Sequence[object]], *, delimiter: str = ",", line_end: str = "\n"
+) -> str:
     """CSV (or TSV) of raw values; undefined is an empty field."""
     out = io.StringIO()
-    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=line_end)
     writer.writerow(header)
     writer.writerows([["" if value is None or value != value else value for value in row] for row in rows])
-    return out.getvalue().rstrip("\n")
+    return out.getvalue().removesuffix(line_end)
 
 
 def html(grid: Table) -> str:

@@ -50,31 +50,17 @@ def submit(
     payload a refusal. ``revision`` is the one that the client's page was based on.
     """
     row = own_assignment(connection, rater_id, assignment_id)
-    before = find(connection, rater_id, key)
     digest = fingerprint(assignment_id, revision, payload)
+    before = connection.execute(select(entry).where(entry.c.rater_id == rater_id, entry.c.key == key)).first()
     if before is not None:
         if before.digest != digest:
             raise Refusal(409, "key-reused", "This key was used for another answer. Nothing was changed.")
         return reply(project, row, before)
     if revision != row.revision:
-        current = connection.execute(
-            select(entry.c.payload).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
-        ).scalar()
-        raise Refusal(
-            409,
-            "stale",
-            "This item was answered elsewhere, perhaps in another tab, after this page was loaded. "
-            "That answer was kept and yours was not written over it.",
-            revision=row.revision,
-            current=public(current),
-        )
+        raise _stale(connection, row)
     outputs = laid_out(row.outputs, row.layout)
-    answer = tasks.check(
-        project,
-        payload,
-        {"source": row.source, "output": outputs[0]["text"], "tokens": row.tokens},
-        len(outputs),
-    )
+    texts = {"source": row.source, "output": outputs[0]["text"], "tokens": row.tokens}
+    answer = tasks.check(project, payload, texts, len(outputs))
     _name_choice(answer, outputs)
     late = row.state == "expired" or (row.state == "leased" and row.expires_at < now)
     limit = project.quality.time_limit_seconds
@@ -104,9 +90,19 @@ def submit(
     return reply(project, row, stored)
 
 
-def find(connection: Connection, rater_id: int, key: str) -> Row[Any] | None:
-    """The answer that came with this key before, if one did."""
-    return connection.execute(select(entry).where(entry.c.rater_id == rater_id, entry.c.key == key)).first()
+def _stale(connection: Connection, row: Row[Any]) -> Refusal:
+    """The refusal of an answer that was based on an earlier one than there is, with the one that there is."""
+    current = connection.execute(
+        select(entry.c.payload).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
+    ).scalar()
+    return Refusal(
+        409,
+        "stale",
+        "This item was answered elsewhere, perhaps in another tab, after this page was loaded. "
+        "That answer was kept and yours was not written over it.",
+        revision=row.revision,
+        current=public(current),
+    )
 
 
 def fingerprint(assignment_id: int, revision: int, payload: object) -> str:

@@ -56,10 +56,10 @@ def claim(
         chosen, state = _choose(connection, project, rater_id, counts, kinds, missing - len(fresh))
         if not chosen:
             break
-        fresh += [_lease(connection, project, rater_id, one, now) for one in chosen]
-        counts.update(one.kind for one in chosen)
+        fresh += [_lease(connection, project, rater_id, row, now) for row in chosen]
+        counts.update(row.kind for row in chosen)
     shown = [row.id for row in held if row.id not in have] + fresh
-    items = tuple(present(connection, project, one) for one in shown)
+    items = tuple(present(connection, project, assignment_id) for assignment_id in shown)
     if items or have:
         state = "working"
     return Claim(items, state, answered(connection, rater_id), project.assignment.per_rater or None)
@@ -111,8 +111,8 @@ def _choose(
     for kind in ("training", "qualification"):
         if kind not in kinds:
             continue
-        if found := _special(connection, rater_id, kind):
-            return found, "working"
+        if unseen := _special(connection, rater_id, kind):
+            return unseen, "working"
         if _open(connection, rater_id, kind):
             return [], "working"  # the answers of this part decide what comes next
     if "qualification" in kinds and not _qualified(connection, project, rater_id):
@@ -129,8 +129,8 @@ def _choose(
         most = min(most, left)
     every = project.quality.check_every
     if "check" in kinds and every:
-        if counts["main"] // every > counts["check"] and (found := _special(connection, rater_id, "check")):
-            return found, "working"
+        if counts["main"] // every > counts["check"] and (unseen := _special(connection, rater_id, "check")):
+            return unseen, "working"
         most = min(most, every - counts["main"] % every)
     return _main(connection, project, rater_id, most)
 
@@ -145,13 +145,13 @@ def _special(connection: Connection, rater_id: int, kind: str) -> list[Row[Any]]
 
 
 def _open(connection: Connection, rater_id: int, kind: str) -> bool:
-    found = connection.execute(
+    leased = connection.execute(
         select(assignment.c.id)
         .join(item, item.c.id == assignment.c.item_id)
         .where(assignment.c.rater_id == rater_id, assignment.c.state == "leased", item.c.kind == kind)
         .limit(1)
     ).first()
-    return found is not None
+    return leased is not None
 
 
 def _qualified(connection: Connection, project: Project, rater_id: int) -> bool:
@@ -168,7 +168,8 @@ def pass_share(connection: Connection, project: Project, rater_id: int, kind: st
     ).all()
     if not rows:
         return None
-    return sum(tasks.agrees(project, json.loads(given), json.loads(right or "{}")) for given, right in rows) / len(rows)
+    right = [tasks.agrees(project, json.loads(row.payload), json.loads(row.expected or "{}")) for row in rows]
+    return sum(right) / len(right)
 
 
 def _left(connection: Connection, project: Project) -> int | None:
@@ -177,12 +178,12 @@ def _left(connection: Connection, project: Project) -> int | None:
         return 0
     if not project.stop.answers:
         return None
-    given = connection.execute(
+    handed_out = connection.execute(
         select(func.count())
         .select_from(assignment.join(item, item.c.id == assignment.c.item_id))
         .where(assignment.c.state != "expired", item.c.kind == "main")
     ).scalar_one()
-    return int(project.stop.answers - given)
+    return int(project.stop.answers - handed_out)
 
 
 def _main(connection: Connection, project: Project, rater_id: int, most: int) -> tuple[list[Row[Any]], str]:
@@ -234,7 +235,7 @@ def _shuffle(seed: int, rater_id: int, item_id: int) -> bytes:
 def _lease(connection: Connection, project: Project, rater_id: int, row: Row[Any], now: float) -> int:
     layout = list(range(len(json.loads(row.outputs))))
     random.Random(f"{project.seed}:{rater_id}:{row.id}").shuffle(layout)
-    made = connection.execute(
+    lease = connection.execute(
         insert(assignment)
         .values(
             item_id=row.id,
@@ -248,7 +249,7 @@ def _lease(connection: Connection, project: Project, rater_id: int, row: Row[Any
         .returning(assignment.c.id)
     ).scalar_one()
     connection.execute(update(item).where(item.c.id == row.id).values(taken=item.c.taken + 1))
-    return int(made)
+    return int(lease)
 
 
 def present(connection: Connection, project: Project, assignment_id: int) -> dict[str, Any]:
@@ -278,8 +279,8 @@ def present(connection: Connection, project: Project, assignment_id: int) -> dic
 
 def laid_out(outputs: str, layout: str) -> list[Mapping[str, str]]:
     """The outputs in the order in which they stand on this rater's page."""
-    found = json.loads(outputs)
-    return [found[place] for place in json.loads(layout)]
+    stored = json.loads(outputs)
+    return [stored[place] for place in json.loads(layout)]
 
 
 def _parts(text: str, how: str) -> list[list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,12 +16,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from plainly.render.show import jsonable
 from plainly.studio.guard import Address, Limiter
 from plainly.studio.ledger import Ledger
 from plainly.studio.people import Person, Secret
 from plainly.studio.project import Project
 from plainly.studio.refusal import Refusal
-from plainly.studio.store import Store, Work
+from plainly.studio.store import Store, Transaction
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -48,14 +49,14 @@ class Studio:
         return Ledger(self.store)
 
     @cached_property
-    def files(self) -> Mapping[str, tuple[bytes, str]]:
+    def assets(self) -> Mapping[str, tuple[bytes, str]]:
         """The page's scripts and styles with a tag for each content; nothing else can be asked for."""
-        found = {}
-        for path in sorted((HERE / "static").iterdir()):
-            if path.suffix in (".js", ".css", ".svg"):
-                content = path.read_bytes()
-                found[path.name] = (content, hashlib.sha256(content).hexdigest()[:16])
-        return found
+        contents = {
+            path.name: path.read_bytes()
+            for path in sorted((HERE / "static").iterdir())
+            if path.suffix in (".js", ".css", ".svg")
+        }
+        return {name: (content, hashlib.sha256(content).hexdigest()[:16]) for name, content in contents.items()}
 
     @cached_property
     def templates(self) -> Environment:
@@ -75,10 +76,19 @@ class Studio:
     def redirect(self, path: str) -> RedirectResponse:
         return RedirectResponse(f"{self.address.base}{path}", 303)
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Transaction[T]) -> T:
         return await run_in_threadpool(self.store.read, work)
 
-    async def write(self, work: Work[T]) -> T:
+    async def compute(self, work: Callable[[Ledger, Project], T]) -> T:
+        """Do this with all answers as they are now, beside the requests that go on."""
+
+        def caught_up() -> T:
+            self.ledger.refresh()
+            return work(self.ledger, self.project)
+
+        return await run_in_threadpool(caught_up)
+
+    async def write(self, work: Transaction[T]) -> T:
         return await asyncio.wrap_future(self.store.write(work))
 
     def page_token(self, session: str) -> str:
@@ -109,31 +119,20 @@ class Call:
         return value
 
 
-def reply(content: Mapping[str, Any], status: int = 200) -> Response:
+def reply(content: dict[str, Any], status: int = 200) -> Response:
     """JSON; what is not a number is null."""
-    return JSONResponse(finite(content), status)
-
-
-def finite(value: Any) -> Any:
-    """The value with every NaN and infinity as None, which JSON can say."""
-    if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else None
-    if isinstance(value, Mapping):
-        return {str(key): finite(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(inner) for inner in value]
-    return value
+    return JSONResponse(jsonable(content), status)
 
 
 def parse_json(raw: bytes) -> Mapping[str, Any]:
     """The object that a request holds, or a refusal."""
     try:
-        found = json.loads(raw or b"{}", parse_constant=_refuse_constant)
+        content = json.loads(raw or b"{}", parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise Refusal(400, "json", "The request is not JSON.") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise Refusal(400, "json", "The request must be a JSON object.")
-    return found
+    return content
 
 
 def _refuse_constant(name: str) -> None:

@@ -30,9 +30,9 @@ async def health(call: Call) -> Response:
 async def static(call: Call) -> Response:
     """A script or style of the page."""
     name = call.request.path_params["name"]
-    if name not in call.studio.files:
+    if name not in call.studio.assets:
         raise Refusal(404, "unknown", "There is no such file.")
-    content, tag = call.studio.files[name]
+    content, tag = call.studio.assets[name]
     headers = {"etag": f'"{tag}"', "cache-control": "no-cache"}
     if call.request.headers.get("if-none-match") == headers["etag"]:
         return Response(status_code=304, headers=headers)
@@ -43,11 +43,11 @@ async def show_invitation(call: Call) -> Response:
     """What one is invited to, and the button. Nothing is used up by looking."""
     studio = call.studio
     token = call.request.path_params["token"]
-    found = await studio.read(lambda connection: people.find_invitation(connection, token))
+    invitation = await studio.read(lambda connection: people.find_invitation(connection, token))
     visit = call.request.cookies.get(VISIT_COOKIE) or secrets.token_urlsafe(24)
     crowd = {name: call.data[name] for name in studio.project.crowd.parameters if call.data.get(name)}
     page = studio.page(
-        "join.html", token=token, page_token=studio.page_token(visit), crowd=crowd, owner=found.kind == "owner"
+        "join.html", token=token, page_token=studio.page_token(visit), crowd=crowd, owner=invitation.kind == "owner"
     )
     _set_cookie(call, page, VISIT_COOKIE, visit, 3600)
     return page

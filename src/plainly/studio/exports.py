@@ -1,4 +1,4 @@
-"""What was collected, as files: long tables for ``plainly meta``, alignments for ``plainly operations``.
+"""What was collected: as ``Judgements`` for ``plainly meta``, and as files, long tables or alignments.
 
 People appear under their pseudonyms only. Text that a spreadsheet would run as a formula gets an apostrophe in front in
 CSV, and only there; JSONL and Parquet hold it as it was typed.
@@ -6,91 +6,94 @@ CSV, and only there; JSONL and Parquet hold it as it was typed.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
+import math
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from plainly.errors import BadInput
-from plainly.inputs.tables import Sheet, arrow
-from plainly.ratings.read import judgements_of
-from plainly.ratings.types import Judgements
+from plainly.inputs.tables import arrow
+from plainly.ratings.types import Judgements, Rating
+from plainly.render.show import jsonable
+from plainly.render.tables import delimited
+from plainly.result import Record
 from plainly.studio import tasks
-from plainly.studio.context import finite
-from plainly.studio.ledger import Answer, Ledger, Unit
-from plainly.studio.project import Project
+from plainly.studio.ledger import Ledger, StudyAnswer, Unit
+from plainly.studio.project import Project, TaskName
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
-_RATINGS = (
-    "system", "item", "rater", "dimension", "rating", "source", "output", "comment", "late", "overtime", "seconds",
-    "at",
-)  # fmt: skip
-_RANKINGS = ("item", "rater", "shown", "best", "worst", "tie", "source", "comment", "late", "overtime", "seconds", "at")
-_OPERATIONS = (
-    "system", "item", "rater", "group", "labels", "source_tokens", "output_tokens", "source_spans", "output_spans",
-    "source", "output", "comment", "late", "overtime", "seconds", "at",
-)  # fmt: skip
-FORMATS = ("csv", "jsonl", "parquet", "aln", "entries.jsonl")
-
-
-def columns(project: Project) -> tuple[str, ...]:
-    """The columns of the project's long table."""
-    return {"rating": _RATINGS, "ranking": _RANKINGS, "operations": _OPERATIONS}[project.task]
-
-
-def rows(ledger: Ledger, project: Project) -> Iterator[dict[str, Any]]:
-    """The long table: a row for each rating, ranking or group of words; no value where it could not be judged."""
-    make: Callable[[Project, Unit, Answer], Iterator[dict[str, Any]]] = {
-        "rating": _rating_rows,
-        "ranking": _ranking_rows,
-        "operations": _operation_rows,
-    }[project.task]
-    for answer in ledger.answers():
-        yield from make(project, ledger.items[answer.item], answer)
+_LINE_END = "\r\n"
+_CIRCUMSTANCES = ("comment", "late", "overtime", "seconds", "at")
+COLUMNS: Mapping[TaskName, tuple[str, ...]] = {
+    "rating": ("system", "item", "rater", "dimension", "rating", "source", "output", *_CIRCUMSTANCES),
+    "ranking": ("item", "rater", "shown", "best", "worst", "tie", "source", *_CIRCUMSTANCES),
+    "operations": (
+        "system", "item", "rater", "group", "labels", "source_tokens", "output_tokens", "source_spans", "output_spans",
+        "source", "output", *_CIRCUMSTANCES,
+    ),
+}  # fmt: skip
+_NO_RATINGS = {
+    "ranking": "people rank outputs. The choices as a table: plainly studio export … --format csv",
+    "operations": "people mark operations. For plainly operations: plainly studio export … --format aln",
+}
 
 
 def judgements(ledger: Ledger, project: Project) -> Judgements:
-    """The ratings as ``plainly meta`` and ``plainly plan`` know them, without a file in between."""
+    """The ratings as ``plainly meta`` and ``plainly plan`` take them, without a file in between."""
     if project.task != "rating":
-        raise BadInput(f"{project.name} collects {project.task}, not ratings.")
-    found = list(rows(ledger, project))
-    names = ("system", "item", "rater", "dimension", "rating", "source", "output")
-    table = Sheet({name: [row[name] for row in found] for name in names}, project.name, range(1, len(found) + 1))
-    return judgements_of(table, name=project.name)
+        raise BadInput(f"{project.name} holds no ratings: {_NO_RATINGS[project.task]}")
+    answers = ledger.answers()
+    units = [ledger.items[answer.item] for answer in answers]
+    ratings = [
+        rating for answer, unit in zip(answers, units, strict=True) for rating in _ratings(project, unit, answer)
+    ]
+    if all(math.isnan(rating.value) for rating in ratings):
+        raise BadInput(f"{project.name} has no ratings yet.")
+    return Judgements.of(
+        project.name,
+        ratings,
+        scales={scale.name: (scale.minimum, scale.maximum) for scale in project.scales},
+        sources={unit.name: unit.source for unit in units},
+        outputs={(unit.system, unit.name): unit.output for unit in units},
+    )
 
 
-def write(ledger: Ledger, project: Project, name: str) -> bytes:
+def rows(ledger: Ledger, project: Project) -> Iterator[Record]:
+    """The long table: a row for each rating, ranking or group of words; no value where it could not be judged."""
+    make = _ROWS[project.task]
+    for answer in ledger.answers():
+        for row in make(project, ledger.items[answer.item], answer):
+            yield {**row, **_circumstances(answer)}
+
+
+def write(ledger: Ledger, project: Project, form: str) -> bytes:
     """The file of a format, from the answers as they are now."""
-    if name == "csv":
-        return _csv(columns(project), rows(ledger, project))
-    if name == "jsonl":
-        return _jsonl(rows(ledger, project))
-    if name == "parquet":
-        return _parquet(columns(project), list(rows(ledger, project)))
-    if name == "aln":
-        return _alignments(ledger, project)
-    return _jsonl(_entries(ledger))
+    return _WRITERS[form](ledger, project)
 
 
-def _rating_rows(project: Project, unit: Unit, answer: Answer) -> Iterator[dict[str, Any]]:
-    values = answer.values if not answer.payload.get("cannot_judge") else {one.name: None for one in project.scales}
-    for dimension, rating in values.items():
+def _ratings(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Rating]:
+    values = {scale.name: None for scale in project.scales} if answer.unable else answer.values
+    for dimension, value in values.items():
+        yield Rating(unit.system, unit.name, answer.rater, dimension, math.nan if value is None else value)
+
+
+def _rating_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
+    for rating in _ratings(project, unit, answer):
         yield {
-            "system": unit.system,
-            "item": unit.name,
-            "rater": answer.rater,
-            "dimension": dimension,
-            "rating": rating,
+            "system": rating.system,
+            "item": rating.item,
+            "rater": rating.rater,
+            "dimension": rating.dimension,
+            "rating": None if math.isnan(rating.value) else rating.value,
             "source": unit.source,
             "output": unit.output,
-            **_circumstances(answer),
         }
 
 
-def _ranking_rows(project: Project, unit: Unit, answer: Answer) -> Iterator[dict[str, Any]]:
+def _ranking_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
     choice = answer.payload.get("choice", {})
     yield {
         "item": unit.name,
@@ -100,12 +103,12 @@ def _ranking_rows(project: Project, unit: Unit, answer: Answer) -> Iterator[dict
         "worst": choice.get("worst_system"),
         "tie": bool(choice.get("tie")),
         "source": unit.source,
-        **_circumstances(answer),
     }
 
 
-def _operation_rows(project: Project, unit: Unit, answer: Answer) -> Iterator[dict[str, Any]]:
-    places = {side: tasks.spans(text, unit.tokens) for side, text in (("source", unit.source), ("output", unit.output))}
+def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
+    texts = {"source": unit.source, "output": unit.output}
+    places = {side: tasks.spans(text, unit.tokens) for side, text in texts.items()}
     for at, group in enumerate(answer.payload.get("groups", ())):
         yield {
             "system": unit.system,
@@ -113,17 +116,13 @@ def _operation_rows(project: Project, unit: Unit, answer: Answer) -> Iterator[di
             "rater": answer.rater,
             "group": at,
             "labels": ",".join(group["labels"]),
-            "source_tokens": ",".join(map(str, group["source"])),
-            "output_tokens": ",".join(map(str, group["output"])),
-            "source_spans": _offsets(places["source"], group["source"]),
-            "output_spans": _offsets(places["output"], group["output"]),
-            "source": unit.source,
-            "output": unit.output,
-            **_circumstances(answer),
+            **{f"{side}_tokens": ",".join(map(str, group[side])) for side in texts},
+            **{f"{side}_spans": _offsets(places[side], group[side]) for side in texts},
+            **texts,
         }
 
 
-def _circumstances(answer: Answer) -> dict[str, Any]:
+def _circumstances(answer: StudyAnswer) -> Record:
     return {
         "comment": answer.payload.get("comment", ""),
         "late": answer.late,
@@ -142,7 +141,7 @@ def _offsets(places: Sequence[tuple[int, int]], tokens: Sequence[int]) -> str:
     return ",".join(f"{places[token][0]}-{places[token][1]}" for token in tokens)
 
 
-def _entries(ledger: Ledger) -> Iterator[dict[str, Any]]:
+def _entries(ledger: Ledger) -> Iterator[Record]:
     """Every current answer of every kind of item, whole; then the owners' decisions on disagreements."""
     for answer in ledger.answers(None):
         unit = ledger.items[answer.item]
@@ -165,37 +164,37 @@ def neutral(value: Any) -> Any:
     """A cell that no spreadsheet takes for a formula. Numbers stay numbers."""
     if not isinstance(value, str):
         return value
-    bare = value.lstrip("'")
-    return f"'{value}" if bare.startswith(_FORMULA) else value
+    return f"'{value}" if value.lstrip("'").startswith(_FORMULA) else value
 
 
-def original(value: str) -> str:
-    """The text behind a cell that ``neutral`` wrote."""
+def original(value: Any) -> Any:
+    """What stands behind a cell that ``neutral`` wrote."""
+    if not isinstance(value, str):
+        return value
     return value[1:] if value.startswith("'") and value.lstrip("'").startswith(_FORMULA) else value
 
 
-def _csv(names: Sequence[str], found: Iterator[dict[str, Any]]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(names)
-    for row in found:
-        writer.writerow(["" if row[name] is None else neutral(row[name]) for name in names])
-    return text.getvalue().encode("utf-8", "surrogatepass")
+def _csv(ledger: Ledger, project: Project) -> bytes:
+    names = COLUMNS[project.task]
+    cells = [[neutral(row[name]) for name in names] for row in rows(ledger, project)]
+    return f"{delimited(names, cells, line_end=_LINE_END)}{_LINE_END}".encode("utf-8", "surrogatepass")
 
 
-def _jsonl(found: Iterator[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(finite(row), ensure_ascii=True) + "\n" for row in found).encode()
+def _jsonl(records: Iterable[Record]) -> bytes:
+    return "".join(json.dumps(jsonable(record), ensure_ascii=True) + "\n" for record in records).encode()
 
 
-def _parquet(names: Sequence[str], found: Sequence[dict[str, Any]]) -> bytes:
+def _parquet(ledger: Ledger, project: Project) -> bytes:
     pa = arrow()
-    numbers = {"rating", "seconds"}
-    types = {name: pa.float64() if name in numbers else pa.string() for name in names}
-    types |= {name: pa.bool_() for name in ("late", "overtime", "tie") if name in names}
-    types |= {"group": pa.int64()} if "group" in names else {}
-    arrays = [pa.array([_readable(row[name]) for row in found], type=types[name]) for name in names]
+    kinds = {"rating": pa.float64(), "seconds": pa.float64(), "group": pa.int64()}
+    kinds |= dict.fromkeys(("late", "overtime", "tie"), pa.bool_())
+    records = list(rows(ledger, project))
+    columns = {
+        name: pa.array([_readable(record[name]) for record in records], type=kinds.get(name, pa.string()))
+        for name in COLUMNS[project.task]
+    }
     sink = io.BytesIO()
-    pa.parquet.write_table(pa.Table.from_arrays(arrays, names=list(names)), sink)
+    pa.parquet.write_table(pa.table(columns), sink)
     return sink.getvalue()
 
 
@@ -236,4 +235,19 @@ def _alignments(ledger: Ledger, project: Project) -> bytes:
 
 
 def _file_name(text: str) -> str:
-    return "".join(one if one.isalnum() or one in "-_" else "_" for one in text) or "output"
+    return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in text) or "output"
+
+
+_ROWS: Mapping[TaskName, Callable[[Project, Unit, StudyAnswer], Iterator[Record]]] = {
+    "rating": _rating_rows,
+    "ranking": _ranking_rows,
+    "operations": _operation_rows,
+}
+_WRITERS: Mapping[str, Callable[[Ledger, Project], bytes]] = {
+    "csv": _csv,
+    "jsonl": lambda ledger, project: _jsonl(rows(ledger, project)),
+    "parquet": _parquet,
+    "aln": _alignments,
+    "entries.jsonl": lambda ledger, project: _jsonl(_entries(ledger)),
+}
+FORMATS = tuple(_WRITERS)

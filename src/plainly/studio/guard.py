@@ -155,9 +155,9 @@ def integer(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise Refusal(422, "invalid", f"{name} must be a whole number.", field=name)
     try:
-        found = int(value)
+        number = int(value)
     except ValueError:
         raise Refusal(422, "invalid", f"{name} must be a whole number.", field=name) from None
-    if not -(2**53) < found < 2**53:
+    if not -(2**53) < number < 2**53:
         raise Refusal(422, "invalid", f"{name} is out of range.", field=name)
-    return found
+    return number

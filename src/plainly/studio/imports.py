@@ -8,45 +8,27 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, insert, select
 
-from plainly import data, inputs
+from plainly import data
 from plainly.errors import BadInput
-from plainly.ratings.read import ONE_SYSTEM
+from plainly.inputs.tables import Sheet
+from plainly.ratings.read import AVERAGED, ratings_in, roles_of, table_of
+from plainly.ratings.types import guess_scale
+from plainly.stats.resample import Floats
 from plainly.studio import people, schema, tasks
 from plainly.studio.answers import fingerprint
-from plainly.studio.create import add_items, make_item
-from plainly.studio.export import original
+from plainly.studio.exports import COLUMNS, original
+from plainly.studio.items import add_items, make_item
 from plainly.studio.project import Project, parse_project
+from plainly.studio.results import Imported
 from plainly.studio.store import Store, create_tables, note
-
-_BLOCK = 500
-_LONG = ("system", "item", "rater", "dimension", "rating")
-_COLUMNS: Mapping[str, Mapping[str, str]] = {
-    "asset/ratings": {
-        "item": "original_sentence_id", "source": "original", "output": "simplification", "rater": "worker_id",
-        "dimension": "aspect", "rating": "rating",
-    },
-    "simplicity-da/ratings": {
-        "system": "sys_name", "item": "sent_id", "source": "orig_sent", "output": "simp_sent", "rater": "rater_id",
-        "rating": "simplicity",
-    },
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Imported:
-    """How much came in, and the link to look at it."""
-
-    items: int
-    raters: int
-    answers: int
-    owner_token: str
 
 
 @dataclass(frozen=True)
@@ -59,22 +41,27 @@ class _Load:
 
 
 def import_set(store: Store, name: str) -> Imported:
-    """Make a project of a named set, or of a table as ``plainly studio export`` writes it."""
-    if Path(name).is_file():
-        table = inputs.read_table(name)
-        load = _ratings(name, {key: list(map(_back, column)) for key, column in table.columns.items()})
-    else:
-        card = data.card(name)
-        if card.kind == "annotations":
-            load = _annotations(name)
-        elif name == "asset/pairwise":
-            load = _pairwise(name)
-        elif card.kind == "ratings":
-            load = _ratings(name, dict(data.table(name).columns), _COLUMNS.get(name, {}))
-        else:
-            raise BadInput(f"{name} holds {card.kind}; ratings and annotations can be imported. See: plainly data list")
+    """Make a project of a named set, or of a table of ratings: any that ``plainly meta`` reads."""
+    load = _load(name)
     create_tables(store)
     return store.write_now(lambda connection: _store(connection, load, name))
+
+
+def _load(name: str) -> _Load:
+    if Path(name).is_file():
+        table = table_of(name)
+        cells = {column: list(map(original, cells)) for column, cells in table.columns.items()}
+        return _ratings(name, replace(table, columns=cells))
+    card = data.card(name)
+    if card.kind == "annotations":
+        return _annotations(name)
+    if name == "asset/pairwise":
+        return _pairwise(name)
+    if card.kind != "ratings":
+        raise BadInput(f"{name} holds {card.kind}; ratings and annotations can be imported. See: plainly data list")
+    published = data.table(name)
+    columns = {column: list(cells) for column, cells in published.columns.items()}
+    return _ratings(name, Sheet(columns, name, range(1, 1 + len(published)), "row"))
 
 
 def _annotations(name: str) -> _Load:
@@ -86,49 +73,47 @@ def _annotations(name: str) -> _Load:
     for at, pair in enumerate(pairs):
         items.append(make_item(pair.source, [(pair.part or "output", pair.output)], name=pair.id, tokens="spaces"))
         lengths = {"source": len(pair.source_tokens), "output": len(pair.output_tokens)}
-        found = [
+        marks = [
             {"source": list(group.source), "output": list(group.output), "labels": [group.label]}
             for group in pair.groups
         ]
-        answers.append((at, name.partition("/")[0], {"groups": tasks.groups(found, lengths, lenient=True)}))
+        answers.append((at, name.partition("/")[0], {"groups": tasks.groups(marks, lengths, lenient=True)}))
     return _Load(project, items, answers)
 
 
-def _ratings(name: str, columns: Mapping[str, Sequence[Any]], named: Mapping[str, str] | None = None) -> _Load:
-    """Ratings in a long table: a row for each system, item, rater and dimension."""
-    found = {role: columns[(named or {}).get(role, role)] for role in (*_LONG, "source", "output", "comment")
-             if (named or {}).get(role, role) in columns}  # fmt: skip
-    for role in ("item", "rater", "rating"):
-        if role not in found:
-            raise BadInput(f"{name} has no column {role!r}. A table of ratings has: {', '.join(_LONG)}.")
-    single = (named or {}).get("rating", "rating")
-    rows = range(len(found["rating"]))
+def _ratings(name: str, table: Sheet) -> _Load:
+    """The ratings of a table, whose columns and scales ``plainly.ratings`` knows, as items and raters' answers."""
+    if any(set(COLUMNS[task]) <= set(table.columns) for task in ("ranking", "operations")):
+        raise BadInput(f"{name} was exported by a project without ratings. Tables of ratings can be imported.")
+    roles = roles_of(table)
+    named = {"comment": "comment", **roles}
+    texts = {role: table.columns.get(named.get(role, "")) for role in ("source", "output", "comment")}
     places: dict[tuple[str, str, str], int] = {}
     items: list[dict[str, Any]] = []
-    given: dict[tuple[int, str], dict[str, Any]] = {}
+    answers: dict[tuple[int, str], dict[str, Any]] = {}
     ranges: dict[str, list[float]] = {}
-
-    def cell(role: str, row: int, default: str = "") -> str:
-        value = found[role][row] if role in found else default
-        return default if value is None else str(value)
-
-    for row in rows:
-        key = (cell("system", row, ONE_SYSTEM), cell("item", row), cell("output", row))
+    for row, rating in ratings_in(table, roles):
+        if rating.dimension.endswith("_zscore"):
+            continue  # computed from the ratings beside it, and on no scale
+        if rating.rater == AVERAGED and "rater" not in roles:
+            raise BadInput(f"{name} holds means, not each rater's ratings: a project needs raters.")
+        source, output, comment = (_text(cells, row) for cells in texts.values())
+        key = (rating.system, rating.item, output)
         if key not in places:
             places[key] = len(items)
-            items.append(make_item(cell("source", row), [(key[0], key[2])], name=key[1]))
-        dimension = cell("dimension", row, single)
-        rating = _number(found["rating"][row], f"{name}, row {row + 1}")
-        answer = given.setdefault((places[key], cell("rater", row)), {"values": {}})
-        if dimension in answer["values"]:
-            raise BadInput(f"{name}, row {row + 1}: {cell('rater', row)} rates item {key[1]!r} for {dimension} twice.")
-        answer["values"][dimension] = rating
-        if comment := cell("comment", row):
+            items.append(make_item(source, [(rating.system, output)], name=rating.item))
+        answer = answers.setdefault((places[key], rating.rater), {"values": {}})
+        answer["values"][rating.dimension] = None if math.isnan(rating.value) else rating.value
+        if comment:
             answer["comment"] = comment
-        ranges.setdefault(dimension, []).extend([] if rating is None else [rating])
-    scales = [_scale(dimension, values) for dimension, values in ranges.items()]
+        ranges.setdefault(rating.dimension, []).append(rating.value)
+    scales = [_scale(dimension, np.array(values)) for dimension, values in ranges.items()]
     project = parse_project({"name": name, "task": "rating", "scales": scales})
-    return _Load(project, items, [(place, rater, answer) for (place, rater), answer in given.items()])
+    return _Load(project, items, [(place, rater, answer) for (place, rater), answer in answers.items()])
+
+
+def _text(cells: Sequence[object] | None, row: int) -> str:
+    return "" if cells is None or cells[row] is None else str(cells[row])
 
 
 def _pairwise(name: str) -> _Load:
@@ -156,11 +141,12 @@ def _pairwise(name: str) -> _Load:
     return _Load(project, items, answers)
 
 
-def _scale(name: str, values: Sequence[float]) -> dict[str, Any]:
-    low, high = min(values, default=1), max(values, default=5)
-    minimum, maximum = (0, 100) if high > 5 else (-2, 2) if low < 1 else (1, 5)
-    level = "interval" if maximum == 100 else "ordinal"
-    return {"name": name, "question": name, "minimum": minimum, "maximum": maximum, "level": level}
+def _scale(name: str, values: Floats) -> dict[str, Any]:
+    known = values[~np.isnan(values)]
+    ends = (float(known.min()), float(known.max())) if len(known) else (1, 5)
+    low, high = guess_scale(values) or (ends if ends[0] < ends[1] else (ends[0] - 1, ends[0] + 1))
+    level = "interval" if high > 5 else "ordinal"
+    return {"name": name, "question": name, "minimum": low, "maximum": high, "level": level}
 
 
 def _store(connection: Connection, load: _Load, name: str) -> Imported:
@@ -187,13 +173,12 @@ def _store(connection: Connection, load: _Load, name: str) -> Imported:
              "digest": fingerprint(number, 0, payload), "payload": json.dumps(payload), "overtime": False,
              "seconds": None, "created_at": now}
         )  # fmt: skip
-    for table, rows in ((schema.assignment, assignments), (schema.entry, entries)):
-        for start in range(0, len(rows), _BLOCK):
-            connection.execute(insert(table), rows[start : start + _BLOCK])
+    connection.execute(insert(schema.assignment), assignments)
+    connection.execute(insert(schema.entry), entries)
     _count_taken(connection)
     note(connection, "command line", "import", {"name": name, "answers": len(entries)})
     owner = people.invite(connection, "owner", label="first owner", once=True)
-    return Imported(len(load.items), len(names), len(entries), owner)
+    return Imported(name, len(load.items), len(names), len(entries), f"/join/{owner}")
 
 
 def _count_taken(connection: Connection) -> None:
@@ -204,17 +189,3 @@ def _count_taken(connection: Connection) -> None:
         connection.exec_driver_sql(
             "SELECT setval(pg_get_serial_sequence('assignment', 'id'), coalesce((SELECT max(id) FROM assignment), 1))"
         )
-
-
-def _number(value: Any, where: str) -> float | None:
-    if value is None or value == "":
-        return None
-    try:
-        found = float(value)
-    except (TypeError, ValueError):
-        raise BadInput(f"{where}: {value!r} is not a rating.") from None
-    return None if math.isnan(found) else found
-
-
-def _back(value: Any) -> Any:
-    return original(value) if isinstance(value, str) else value

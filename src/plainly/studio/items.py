@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import random
@@ -19,13 +20,10 @@ from plainly.studio import people, schema
 from plainly.studio.project import Project
 from plainly.studio.store import Store, create_tables, note
 
-_BLOCK = 500
-
 
 def create(store: Store, project: Project, *, directory: Path, demo: bool = False) -> str:
     """Fill a new database with the project and its items; the token of the owner's link."""
-    items = list(gather(project, directory=directory, demo=demo))
-    items += list(_quality_items(project, directory))
+    items = [*gather(project, directory=directory, demo=demo), *_quality_items(project, directory)]
     create_tables(store)
 
     def work(connection: Connection) -> str:
@@ -42,9 +40,8 @@ def create(store: Store, project: Project, *, directory: Path, demo: bool = Fals
 def add_items(connection: Connection, items: Sequence[Mapping[str, Any]]) -> None:
     """Put items into the database, in the order in which they will be offered."""
     start = connection.execute(select(func.coalesce(func.max(schema.item.c.place), -1))).scalar_one() + 1
-    rows = [{**row, "place": start + at} for at, row in enumerate(items)]
-    for block in range(0, len(rows), _BLOCK):
-        connection.execute(insert(schema.item), rows[block : block + _BLOCK])
+    if items:
+        connection.execute(insert(schema.item), [{**row, "place": start + at} for at, row in enumerate(items)])
 
 
 def make_item(
@@ -72,7 +69,7 @@ def make_item(
     }
 
 
-def gather(project: Project, *, directory: Path, demo: bool = False) -> Iterator[dict[str, Any]]:
+def gather(project: Project, *, directory: Path, demo: bool = False) -> list[dict[str, Any]]:
     """The items of the project's data, in random order."""
     evalset, outputs = data.demo() if demo else _read(project, directory)
     order = list(range(len(evalset)))
@@ -83,19 +80,19 @@ def gather(project: Project, *, directory: Path, demo: bool = False) -> Iterator
             raise BadInput(f"The project asks for {project.data.items} items, but its data has {len(order)}.")
         order = order[: project.data.items]
     if project.task == "ranking":
-        made = [
+        items = [
             make_item(evalset.sources[at], group, name=evalset.ids[at])
             for at in order
             for group in _rankings(project, {system: texts[at] for system, texts in outputs.items()}, rng)
         ]
     else:
-        made = [
+        items = [
             make_item(evalset.sources[at], [(system, texts[at])], name=evalset.ids[at], tokens=project.data.tokens)
             for at in order
             for system, texts in outputs.items()
         ]
-    rng.shuffle(made)
-    yield from made
+    rng.shuffle(items)
+    return items
 
 
 def _read(project: Project, directory: Path) -> tuple[EvalSet, Mapping[str, Sequence[str]]]:
@@ -137,7 +134,7 @@ def _rankings(project: Project, texts: Mapping[str, str], rng: random.Random) ->
     size = project.ranking.size
     for start in range(0, len(systems), size):
         group = systems[start : start + size]
-        spare = [one for one in systems if one not in group]
+        spare = [system for system in systems if system not in group]
         group += rng.sample(spare, min(len(spare), max(0, size - len(group))))
         if len(group) >= 2:
             yield group
@@ -154,29 +151,30 @@ def _quality_items(project: Project, directory: Path) -> Iterator[dict[str, Any]
         table = inputs.read_table(directory / path)
         for row in range(len(table)):
             record = {name: column[row] for name, column in table.columns.items()}
-            where = table.where(row)
-            expected = record.get("expected")
-            if isinstance(expected, str):
-                try:
-                    expected = json.loads(expected)
-                except ValueError:
-                    expected = None
-            if not isinstance(expected, Mapping):
-                raise BadInput(f'{where}: "expected" must be an object such as {{"values": {{"simplicity": 2}}}}.')
-            outputs = record.get("outputs") or {"": record.get("output")}
-            if not isinstance(record.get("source"), str) or not isinstance(outputs, Mapping):
-                raise BadInput(f"{where}: a {kind} item needs source and output (for rankings: outputs).")
-            yield make_item(
-                str(record["source"]),
-                [(str(system), str(text)) for system, text in outputs.items()],
-                name=f"{kind}-{row + 1}",
-                kind=kind,
-                tokens=project.data.tokens,
-                expected=expected,
-                feedback=str(record.get("feedback") or ""),
-            )
+            yield _quality_item(record, kind, row + 1, tokens=project.data.tokens, where=table.where(row))
+
+
+def _quality_item(record: Mapping[str, Any], kind: str, number: int, *, tokens: str, where: str) -> dict[str, Any]:
+    expected = record.get("expected")
+    if isinstance(expected, str):
+        with contextlib.suppress(ValueError):
+            expected = json.loads(expected)
+    if not isinstance(expected, Mapping):
+        raise BadInput(f'{where}: "expected" must be an object such as {{"values": {{"simplicity": 2}}}}.')
+    outputs = record.get("outputs") or {"": record.get("output")}
+    if not isinstance(record.get("source"), str) or not isinstance(outputs, Mapping):
+        raise BadInput(f"{where}: a {kind} item needs source and output (for rankings: outputs).")
+    return make_item(
+        str(record["source"]),
+        [(str(system), str(text)) for system, text in outputs.items()],
+        name=f"{kind}-{number}",
+        kind=kind,
+        tokens=tokens,
+        expected=expected,
+        feedback=str(record.get("feedback") or ""),
+    )
 
 
 def _storable(text: str) -> str:
     """NUL and lone surrogates cannot be stored by every database; they become the sign for what cannot be read."""
-    return "".join("\ufffd" if one == "\x00" or "\ud800" <= one <= "\udfff" else one for one in text)
+    return "".join("\ufffd" if letter == "\x00" or "\ud800" <= letter <= "\udfff" else letter for letter in text)

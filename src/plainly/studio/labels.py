@@ -14,7 +14,6 @@ from types import MappingProxyType
 from plainly.typology import typology
 
 ERROR = "err"
-SIDES = ("source", "output", "both")
 _KEYS: Mapping[str, str] = MappingProxyType(
     {
         "synonym": "s", "hyperonym": "h", "hyponym": "k", "s2p": "1", "p2s": "2", "verbf": "v", "POSchange": "c",
@@ -31,46 +30,40 @@ _MORE_SIDES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Label:
-    """A label as the page shows it."""
+    """An operation with the sides on which it is offered and the key that marks it."""
 
-    name: str
-    title: str
+    operation: typology.Operation
     sides: tuple[str, ...]
     key: str
-    hint: str
 
 
 @cache
-def labels() -> tuple[Label, ...]:
-    """All labels in the typology's order."""
-    return tuple(
-        Label(
-            one.label,
-            one.title,
-            (one.side, *_MORE_SIDES.get(one.label, ())),
-            _KEYS.get(one.label, ""),
-            one.definition,
+def labels() -> dict[str, Label]:
+    """All labels by name, in the typology's order."""
+    return {
+        operation.label: Label(
+            operation, (operation.side, *_MORE_SIDES.get(operation.label, ())), _KEYS.get(operation.label, "")
         )
-        for one in typology.operations()
-    )
-
-
-@cache
-def names() -> frozenset[str]:
-    """The labels' names in files."""
-    return frozenset(label.name for label in labels())
+        for operation in typology.operations()
+    }
 
 
 @cache
 def allowed(source: bool, output: bool) -> frozenset[str]:
     """The labels for a group with words in the source, in the output or in both."""
     side = "both" if source and output else "source" if source else "output"
-    return frozenset(label.name for label in labels() if side in label.sides)
+    return frozenset(name for name, label in labels().items() if side in label.sides)
 
 
 def for_page() -> list[dict[str, object]]:
     """The labels as the page's script gets them."""
     return [
-        {"name": label.name, "title": label.title, "sides": list(label.sides), "key": label.key, "hint": label.hint}
-        for label in labels()
+        {
+            "name": name,
+            "title": label.operation.title,
+            "sides": list(label.sides),
+            "key": label.key,
+            "hint": label.operation.definition,
+        }
+        for name, label in labels().items()
     ]

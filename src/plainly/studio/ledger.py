@@ -34,7 +34,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StudyAnswer:
     """A rater's latest answer to an item."""
 
     entry: int
@@ -50,8 +50,13 @@ class Answer:
 
     @property
     def values(self) -> dict[str, float | None]:
-        found: dict[str, float | None] = self.payload.get("values", {})
-        return found
+        values: dict[str, float | None] = self.payload.get("values", {})
+        return values
+
+    @property
+    def unable(self) -> bool:
+        """Whether the rater said that this cannot be judged."""
+        return bool(self.payload.get("cannot_judge"))
 
 
 class Ledger:
@@ -61,7 +66,7 @@ class Ledger:
         self.store = store
         self.items: dict[int, Unit] = {}
         self.raters: dict[int, str] = {}
-        self._answers: dict[int, Answer] = {}
+        self._answers: dict[int, StudyAnswer] = {}
         self._last = 0
         self._lock = threading.Lock()
 
@@ -86,8 +91,8 @@ class Ledger:
             self._last = max(self._last, row.id)
         return bool(fresh)
 
-    def _answer(self, row: Any) -> Answer:
-        return Answer(
+    def _answer(self, row: Any) -> StudyAnswer:
+        return StudyAnswer(
             entry=row.id,
             assignment=row.assignment_id,
             item=row.item_id,
@@ -100,11 +105,13 @@ class Ledger:
             at=row.created_at,
         )
 
-    def answers(self, kind: str | None = "main") -> list[Answer]:
+    def answers(self, kind: str | None = "main") -> list[StudyAnswer]:
         """The current answers to items of a kind (None: all), in the order in which they came."""
         with self._lock:
-            found = [one for one in self._answers.values() if kind is None or self.items[one.item].kind == kind]
-        return sorted(found, key=lambda one: one.entry)
+            answers = [
+                answer for answer in self._answers.values() if kind is None or self.items[answer.item].kind == kind
+            ]
+        return sorted(answers, key=lambda answer: answer.entry)
 
     def adjudications(self) -> list[tuple[Unit, dict[str, Any], float]]:
         """The owners' decisions on items, in the order in which they were made."""
@@ -115,13 +122,6 @@ class Ledger:
 
 
 def _unit(row: Any) -> Unit:
-    return Unit(
-        id=row.id,
-        kind=row.kind,
-        name=row.name,
-        system=row.system,
-        source=row.source,
-        outputs=tuple((output["system"], output["text"]) for output in json.loads(row.outputs)),
-        tokens=row.tokens,
-        expected=json.loads(row.expected) if row.expected else None,
-    )
+    outputs = tuple((output["system"], output["text"]) for output in json.loads(row.outputs))
+    expected = json.loads(row.expected) if row.expected else None
+    return Unit(row.id, row.kind, row.name, row.system, row.source, outputs, row.tokens, expected)

@@ -14,11 +14,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from plainly.errors import MissingExtra
-from plainly.studio import export as exports
+from plainly.studio import exports, people, schema, tasks
 from plainly.studio import live as figures
-from plainly.studio import people, schema, tasks
-from plainly.studio.backup import backup_to
-from plainly.studio.context import Call, reply
+from plainly.studio.context import Call, Studio, reply
 from plainly.studio.guard import integer
 from plainly.studio.refusal import Refusal
 from plainly.studio.store import note
@@ -41,13 +39,7 @@ async def page(call: Call) -> Response:
 
 async def live(call: Call) -> Response:
     """The figures."""
-    book, project = call.studio.ledger, call.studio.project
-
-    def compute() -> dict[str, Any]:
-        book.refresh()
-        return figures.overview(book, project)
-
-    return reply(await run_in_threadpool(compute))
+    return reply(await call.studio.compute(figures.overview))
 
 
 async def people_page(call: Call) -> Response:
@@ -76,40 +68,26 @@ async def _people(call: Call, link: str = "") -> Response:
         return list(invitations), list(raters)
 
     invitations, raters = await call.studio.read(work)
-    token = call.studio.page_token(call.person.session)
-    return call.studio.page(
-        "people.html",
-        page_token=token,
-        invitations=invitations,
-        raters=raters,
-        link=link,
-        day=_day,
-        here="people",
-        codes={
-            row.pseudonym: people.completion_code(call.studio.project, call.studio.secret, row.pseudonym)
-            for row in raters
-        },
-    )
+    studio = call.studio
+    token = studio.page_token(call.person.session)
+    codes = {row.pseudonym: people.completion_code(studio.project, studio.secret, row.pseudonym) for row in raters}
+    shown: dict[str, Any] = {"invitations": invitations, "raters": raters, "codes": codes, "link": link, "day": _day}
+    return studio.page("people.html", page_token=token, here="people", **shown)
 
 
 async def invite(call: Call) -> Response:
     """Make a link and show it, once."""
-    kind = call.text("kind")
+    wanted, by = call.text("kind"), call.person.pseudonym
     label = call.text("label", "", longest=200)
-    once = call.data.get("once") == "yes"
-    by = call.person.pseudonym
-    if kind == "person":
-        token = await call.studio.write(
-            lambda connection: people.invite(connection, "person", label=label, once=once, by=by)
-        )
-    elif kind == "crowd":
-        token = await call.studio.write(lambda connection: people.invite(connection, "crowd", label=label, by=by))
-    elif kind == "owner":
-        token = await call.studio.write(
-            lambda connection: people.invite(connection, "owner", label=label, once=True, by=by)
-        )
-    else:
+    once: dict[people.InvitationKind, bool] = {
+        "person": call.data.get("once") == "yes", "crowd": False, "owner": True,
+    }  # fmt: skip
+    kind = next((kind for kind in once if kind == wanted), None)
+    if kind is None:
         raise Refusal(422, "invalid", "A link is for a person, a crowd or an owner.", field="kind")
+    token = await call.studio.write(
+        lambda connection: people.invite(connection, kind, label=label, once=once[kind], by=by)
+    )
     origin = call.studio.address.origin(call.request) or ""
     return await _people(call, f"{origin}{call.studio.address.base}/join/{token}")
 
@@ -160,13 +138,7 @@ async def stop(call: Call) -> Response:
 
 async def disagreements_page(call: Call) -> Response:
     """Where raters differ most, with a form to settle each."""
-    book, project = call.studio.ledger, call.studio.project
-
-    def compute() -> list[dict[str, Any]]:
-        book.refresh()
-        return figures.disagreements(book, project)
-
-    found = await run_in_threadpool(compute)
+    rows = await call.studio.compute(figures.disagreements)
     settled = await call.studio.read(
         lambda connection: {
             row.item_id: json.loads(row.payload)
@@ -174,27 +146,20 @@ async def disagreements_page(call: Call) -> Response:
         }
     )
     token = call.studio.page_token(call.person.session)
-    return call.studio.page("disagreements.html", page_token=token, found=found, settled=settled, here="disagreements")
+    return call.studio.page("disagreements.html", page_token=token, rows=rows, settled=settled, here="disagreements")
 
 
 async def adjudicate(call: Call) -> Response:
     """Settle an item: the owner's own answer, stored beside the raters' and never in their place."""
     number = integer(call.data.get("item"), "item")
     project, person = call.studio.project, call.person
+    payload: dict[str, Any] = {}
     if project.task == "rating":
-        values = (
-            {
-                scale.name: float(text) if (text := call.text(f"value.{scale.name}", "")).strip() else None
-                for scale in project.scales
-            }
-            if _numbers(call)
-            else None
-        )
-        if values is None:
-            raise Refusal(422, "invalid", "Values must be numbers.")
-        payload: dict[str, Any] = {"values": values}
-    else:
-        payload = {}
+        texts = {scale.name: call.text(f"value.{scale.name}", "").strip() for scale in project.scales}
+        try:
+            payload["values"] = {name: float(text) if text else None for name, text in texts.items()}
+        except ValueError:
+            raise Refusal(422, "invalid", "Values must be numbers.") from None
     if comment := call.text("comment", ""):
         payload["comment"] = comment
 
@@ -215,16 +180,6 @@ async def adjudicate(call: Call) -> Response:
     return call.studio.redirect("/owner/disagreements")
 
 
-def _numbers(call: Call) -> bool:
-    try:
-        for name, text in call.data.items():
-            if name.startswith("value.") and str(text).strip():
-                float(text)
-    except ValueError:
-        return False
-    return True
-
-
 async def trail_page(call: Call) -> Response:
     """Who did what, when."""
     rows = await call.studio.read(
@@ -238,15 +193,10 @@ async def export(call: Call) -> Response:
     name = call.request.path_params["name"]
     if name not in exports.FORMATS:
         raise Refusal(404, "unknown", f"There is no such export. There are: {', '.join(exports.FORMATS)}.")
-    book, project, by = call.studio.ledger, call.studio.project, call.person.pseudonym
+    by = call.person.pseudonym
     await call.studio.write(lambda connection: note(connection, by, "export", {"format": name}))
-
-    def compute() -> bytes:
-        book.refresh()
-        return exports.write(book, project, name)
-
     try:
-        content = await run_in_threadpool(compute)
+        content = await call.studio.compute(lambda ledger, project: exports.write(ledger, project, name))
     except MissingExtra as error:
         raise Refusal(501, "extra", str(error)) from None
     ending = "zip" if name == "aln" else name
@@ -261,27 +211,22 @@ async def backup(call: Call) -> Response:
         raise Refusal(409, "postgresql", "Back PostgreSQL up with pg_dump.")
     await call.studio.write(lambda connection: note(connection, by, "backup"))
 
-    def compute() -> bytes:
+    def copy() -> bytes:
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "studio.db"
-            backup_to(store, path)
+            store.copy_to(path)
             return path.read_bytes()
 
-    content = await run_in_threadpool(compute)
+    content = await run_in_threadpool(copy)
     headers = {"content-disposition": 'attachment; filename="studio.db"'}
     return Response(content, media_type="application/vnd.sqlite3", headers=headers)
 
 
-async def watch(studio: Any, *, every: float = 30.0) -> None:
+async def watch(studio: Studio, *, every: float = 30.0) -> None:
     """Look again and again whether the stop rule on precision is met, and stop then."""
     while True:
         await asyncio.sleep(every)
-
-        def compute() -> bool:
-            studio.ledger.refresh()
-            return figures.enough(studio.ledger, studio.project)
-
-        if await run_in_threadpool(compute) and not await studio.read(_stopped):
+        if await studio.compute(figures.enough) and not await studio.read(_stopped):
 
             def work(connection: Connection) -> None:
                 connection.execute(insert(schema.about).values(key="stopped", value="precision reached"))

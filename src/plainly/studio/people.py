@@ -25,7 +25,7 @@ from plainly.studio.project import Project
 from plainly.studio.refusal import Refusal
 from plainly.studio.store import note
 
-Kind = Literal["person", "crowd", "owner"]
+InvitationKind = Literal["person", "crowd", "owner"]
 SESSION_SECONDS = 30 * 24 * 3600.0
 rater, invitation, session = schema.rater, schema.invitation, schema.session
 _WHO = (  # asked with every request, so it is put together once
@@ -70,7 +70,9 @@ def hashed(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def invite(connection: Connection, kind: Kind, *, label: str = "", once: bool = False, by: str = "command line") -> str:
+def invite(
+    connection: Connection, kind: InvitationKind, *, label: str = "", once: bool = False, by: str = "command line"
+) -> str:
     """Make a link's token. It is returned here and never again."""
     token = secrets.token_urlsafe(32)
     connection.execute(

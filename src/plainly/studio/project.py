@@ -6,18 +6,23 @@ Every key that is not known is an error, because a misspelt ``overlapp`` that is
 from __future__ import annotations
 
 import json
+import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Any, Literal, TypedDict, TypeVar, cast, get_args
 
 from plainly.errors import BadInput, UnknownName, did_you_mean
-from plainly.studio.defaults import recommended_overlap
+from plainly.files import write_whole
+from plainly.stats.agreement import AlphaDistance
 
-Task = Literal["rating", "operations", "ranking"]
-Level = Literal["nominal", "ordinal", "interval"]
+TaskName = Literal["rating", "operations", "ranking"]
+TASKS: tuple[TaskName, ...] = get_args(TaskName)
+# For a study that does not say: with a fixed number of ratings more sentences always beat more raters, and beyond two
+# raters a sentence nothing was gained (Schwarzer and Kauchak 2018, section 3.2). ``plainly plan`` works it out anew.
+_OVERLAP = 2
 _PROTOCOLS = Path(__file__).parent / "protocols"
 _OPERATIONS_GUIDE = """
 You will see an original sentence and a rewritten version of it. Mark what was done: choose the words that belong
@@ -32,7 +37,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Scale:
+class RatingScale:
     """One question with a numeric answer; ``level`` says how agreement on it is measured."""
 
     name: str
@@ -42,13 +47,14 @@ class Scale:
     low: str = ""
     high: str = ""
     step: float = 1
-    level: Level = "ordinal"
+    level: AlphaDistance = "ordinal"
 
     def __post_init__(self) -> None:
         if not self.minimum < self.maximum or self.step <= 0:
             raise BadInput(f"The scale {self.name!r} must have minimum < maximum and a step above 0.")
-        if self.level not in get_args(Level):
-            raise BadInput(f"The scale {self.name!r} has level {self.level!r}. Known: {', '.join(get_args(Level))}.")
+        if self.level not in get_args(AlphaDistance):
+            known = ", ".join(get_args(AlphaDistance))
+            raise BadInput(f"The scale {self.name!r} has level {self.level!r}. Known: {known}.")
 
     @property
     def points(self) -> tuple[float, ...]:
@@ -90,7 +96,7 @@ class Ranking:
 class Assignment:
     """Who gets what: how many people an item, how long it is theirs, how much one person does."""
 
-    overlap: int = field(default_factory=recommended_overlap)
+    overlap: int = _OVERLAP
     lease_minutes: float = 30
     ahead: int = 3
     per_rater: int = 0  # 0: no limit
@@ -109,7 +115,7 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Quality:
+class QualityControl:
     """Items that teach, test and watch. Each file is JSONL with source, output, expected and feedback."""
 
     training: str = ""
@@ -136,7 +142,7 @@ class Project:
     """Everything that the TOML file says, with the protocol's and the papers' defaults filled in."""
 
     name: str
-    task: Task = "rating"
+    task: TaskName = "rating"
     protocol: str = "tradeoff-2018"
     instructions: str = ""
     consent: str = ""
@@ -145,24 +151,17 @@ class Project:
     seed: int = 1
     comments: bool = True
     cannot_judge: bool = True
-    scales: tuple[Scale, ...] = ()
+    scales: tuple[RatingScale, ...] = ()
     data: Data = field(default_factory=Data)
     ranking: Ranking = field(default_factory=Ranking)
     assignment: Assignment = field(default_factory=Assignment)
     stop: Stop = field(default_factory=Stop)
-    quality: Quality = field(default_factory=Quality)
+    quality: QualityControl = field(default_factory=QualityControl)
     crowd: Crowd = field(default_factory=Crowd)
 
     def to_json(self) -> str:
         """The project for the database, which holds what was decided even when the file changes."""
         return json.dumps(asdict(self), ensure_ascii=True)
-
-    def scale(self, name: str) -> Scale:
-        """The scale of that name."""
-        for scale in self.scales:
-            if scale.name == name:
-                return scale
-        raise UnknownName("scale", name, [scale.name for scale in self.scales], see="the project's file")
 
 
 _SECTIONS: Mapping[str, type[Any]] = MappingProxyType(
@@ -171,7 +170,7 @@ _SECTIONS: Mapping[str, type[Any]] = MappingProxyType(
         "ranking": Ranking,
         "assignment": Assignment,
         "stop": Stop,
-        "quality": Quality,
+        "quality": QualityControl,
         "crowd": Crowd,
     }
 )
@@ -193,25 +192,69 @@ def read_project(path: Path) -> Project:
     return parse_project(content, where=str(path))
 
 
+class ProjectOptions(TypedDict, total=False):
+    """What is said of a new study without writing its file by hand."""
+
+    task: TaskName
+    protocol: str
+    test_set: str
+    systems: Sequence[str]
+    source: str
+    outputs: Sequence[str]
+    items: int
+    overlap: int
+
+
+def write_project(path: Path, options: ProjectOptions, *, demo: bool = False) -> bool:
+    """Write a project's file, unless there is one; then nothing may be said twice. Whether it was written."""
+    if path.exists():
+        if options:
+            raise BadInput(f"{path} exists; say {', '.join(options)} there, or choose another name.")
+        return False
+    if not (demo or options.get("test_set") or options.get("source")):
+        raise BadInput(f"There is no {path}. Give -t NAME, --source FILE or --demo, and it is written for you.")
+    task = options.get("task", "rating")
+    project = {"name": path.stem, "task": task}
+    if task == "rating":
+        project["protocol"] = options.get("protocol", "tradeoff-2018")
+    data: dict[str, Any] = {name: options[name] for name in ("test_set", "systems", "items") if options.get(name)}
+    if source := options.get("source"):
+        data["source"] = os.path.relpath(source, path.parent)
+    if outputs := options.get("outputs"):
+        data["outputs"] = [_relative(spec, path.parent) for spec in outputs]
+    sections = {"project": project, "data": data}
+    if overlap := options.get("overlap"):
+        sections["assignment"] = {"overlap": overlap}
+    # JSON's strings, numbers and lists of them are TOML's.
+    parts = [
+        "\n".join([f"[{title}]", *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in rows.items())])
+        for title, rows in sections.items()
+    ]
+    head = "# What people are asked to do. All settings: docs/studio.md\n"
+    write_whole(path, head + "\n\n".join(parts) + "\n")
+    return True
+
+
+def _relative(spec: str, directory: Path) -> str:
+    name, equals, path = spec.partition("=")
+    return f"{name}={os.path.relpath(path, directory)}" if equals else os.path.relpath(spec, directory)
+
+
 def parse_project(content: Mapping[str, Any], *, where: str = "the project") -> Project:
     """A project from the tables of a TOML file or from ``Project.to_json``."""
     values = dict(content)
     if isinstance(head := values.get("project"), Mapping):
         values = {**head, **{key: value for key, value in values.items() if key != "project"}}
     task = values.get("task", "rating")
-    if task not in get_args(Task):
-        raise BadInput(
-            f"{where}: unknown task {task!r}.{did_you_mean(str(task), get_args(Task))} Known: {get_args(Task)}"
-        )
-    scales = tuple(_build(Scale, row, f"{where}, scales") for row in values.pop("scales", ()))
+    if task not in TASKS:
+        raise BadInput(f"{where}: unknown task {task!r}.{did_you_mean(str(task), TASKS)} Known: {TASKS}")
+    scales = tuple(_build(RatingScale, row, f"{where}, scales") for row in values.pop("scales", ()))
     sections = {name: _build(kind, values.pop(name, {}), f"{where}, [{name}]") for name, kind in _SECTIONS.items()}
     project: Project = _build(Project, {**values, "scales": scales, **sections}, where)
     return _with_protocol(project, values)
 
 
 def _with_protocol(project: Project, values: Mapping[str, Any]) -> Project:
-    from dataclasses import replace
-
     if project.task == "operations":
         return replace(project, scales=(), instructions=project.instructions or _OPERATIONS_GUIDE.strip())
     if project.task == "ranking":
@@ -223,7 +266,7 @@ def _with_protocol(project: Project, values: Mapping[str, Any]) -> Project:
     if project.protocol not in protocols():
         raise UnknownName("protocol", project.protocol, protocols(), see="docs/studio.md")
     paper = tomllib.loads((_PROTOCOLS / f"{project.protocol}.toml").read_text(encoding="utf-8"))
-    scales = tuple(_build(Scale, row, project.protocol) for row in paper["scales"])
+    scales = tuple(_build(RatingScale, row, project.protocol) for row in paper["scales"])
     return replace(project, scales=scales, instructions=project.instructions or paper["instructions"].strip())
 
 

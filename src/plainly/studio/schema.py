@@ -6,6 +6,8 @@ were from SQLite and from PostgreSQL alike. Times are seconds since 1970 in doub
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -25,22 +27,42 @@ metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")
 _Time = Float(53)
 
-about = Table(
+
+def _table(name: str, *parts: Column[Any] | Index | UniqueConstraint) -> Table:
+    return Table(name, metadata, *parts)
+
+
+def _id() -> Column[int]:
+    return Column("id", _Id, primary_key=True)
+
+
+def _of(table: str, *, name: str = "") -> Column[int]:
+    """Which row of another table this row belongs to."""
+    return Column(name or f"{table}_id", ForeignKey(f"{table}.id"), nullable=False)
+
+
+def _time(name: str) -> Column[float]:
+    return Column(name, _Time, nullable=False)
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False)
+
+
+about = _table(
     "about",
-    metadata,
     Column("key", String(40), primary_key=True),
-    Column("value", Text, nullable=False),
+    _text("value"),
 )
 
-item = Table(
+item = _table(
     "item",
-    metadata,
-    Column("id", _Id, primary_key=True),
+    _id(),
     Column("kind", String(16), nullable=False),  # main, training, qualification, check
-    Column("name", Text, nullable=False),  # the item's id in the evaluation set
-    Column("system", Text, nullable=False),  # never sent to a rater's browser; empty for rankings
-    Column("source", Text, nullable=False),
-    Column("outputs", Text, nullable=False),  # JSON: [{"system": …, "text": …}], one but for rankings
+    _text("name"),  # the item's id in the evaluation set
+    _text("system"),  # never sent to a rater's browser; empty for rankings
+    _text("source"),
+    _text("outputs"),  # JSON: [{"system": …, "text": …}], one but for rankings
     Column("tokens", String(8), nullable=False, default="words"),
     Column("expected", Text),
     Column("feedback", Text),
@@ -49,104 +71,96 @@ item = Table(
     Index("item_offer", "kind", "taken", "place"),
 )
 
-rater = Table(
+rater = _table(
     "rater",
-    metadata,
-    Column("id", _Id, primary_key=True),
+    _id(),
     Column("pseudonym", String(64), nullable=False, unique=True),
     Column("role", String(8), nullable=False),  # rater, owner
     Column("state", String(12), nullable=False),  # active, failed, removed, imported
     Column("crowd", Text, nullable=False, default="{}"),
     Column("person", String(64), unique=True),  # keyed hash of the crowd platform's id, to know a person again
     Column("consented_at", _Time),
-    Column("created_at", _Time, nullable=False),
+    _time("created_at"),
 )
 
-invitation = Table(
+invitation = _table(
     "invitation",
-    metadata,
-    Column("id", _Id, primary_key=True),
+    _id(),
     Column("token_hash", String(64), nullable=False, unique=True),
     Column("kind", String(8), nullable=False),  # person, crowd, owner
     Column("label", Text, nullable=False, default=""),
     Column("rater_id", ForeignKey("rater.id")),
     Column("once", Boolean, nullable=False, default=False),
     Column("uses", Integer, nullable=False, default=0),
-    Column("created_at", _Time, nullable=False),
+    _time("created_at"),
     Column("expires_at", _Time),
     Column("revoked_at", _Time),
 )
 
-session = Table(
+session = _table(
     "session",
-    metadata,
     Column("token_hash", String(64), primary_key=True),
-    Column("rater_id", ForeignKey("rater.id"), nullable=False),
+    _of("rater"),
     Column("invitation_id", ForeignKey("invitation.id")),
-    Column("created_at", _Time, nullable=False),
-    Column("expires_at", _Time, nullable=False),
+    _time("created_at"),
+    _time("expires_at"),
     Index("session_rater", "rater_id"),
 )
 
-assignment = Table(
+assignment = _table(
     "assignment",
-    metadata,
-    Column("id", _Id, primary_key=True),
-    Column("item_id", ForeignKey("item.id"), nullable=False),
-    Column("rater_id", ForeignKey("rater.id"), nullable=False),
+    _id(),
+    _of("item"),
+    _of("rater"),
     Column("state", String(8), nullable=False),  # leased, done, expired
     Column("layout", Text, nullable=False, default="[]"),  # JSON: which output stands where on this rater's page
     Column("revision", Integer, nullable=False, default=0),
-    Column("leased_at", _Time, nullable=False),
-    Column("expires_at", _Time, nullable=False),
+    _time("leased_at"),
+    _time("expires_at"),
     UniqueConstraint("item_id", "rater_id"),
     Index("assignment_rater", "rater_id", "state"),
     Index("assignment_lease", "state", "expires_at"),
 )
 
-entry = Table(
+entry = _table(
     "entry",
-    metadata,
-    Column("id", _Id, primary_key=True),
-    Column("assignment_id", ForeignKey("assignment.id"), nullable=False),
-    Column("item_id", ForeignKey("item.id"), nullable=False),
-    Column("rater_id", ForeignKey("rater.id"), nullable=False),
+    _id(),
+    _of("assignment"),
+    _of("item"),
+    _of("rater"),
     Column("revision", Integer, nullable=False),
     Column("key", String(64), nullable=False),
     Column("digest", String(64), nullable=False),
-    Column("payload", Text, nullable=False),
+    _text("payload"),
     Column("late", Boolean, nullable=False),
     Column("overtime", Boolean, nullable=False, default=False),
     Column("seconds", Float),
-    Column("created_at", _Time, nullable=False),
+    _time("created_at"),
     UniqueConstraint("rater_id", "key"),
     UniqueConstraint("assignment_id", "revision"),
     Index("entry_item", "item_id"),
 )
 
-adjudication = Table(
+adjudication = _table(
     "adjudication",
-    metadata,
-    Column("id", _Id, primary_key=True),
-    Column("item_id", ForeignKey("item.id"), nullable=False),
-    Column("owner_id", ForeignKey("rater.id"), nullable=False),
-    Column("payload", Text, nullable=False),
-    Column("created_at", _Time, nullable=False),
+    _id(),
+    _of("item"),
+    _of("rater", name="owner_id"),
+    _text("payload"),
+    _time("created_at"),
 )
 
-draft = Table(
+draft = _table(
     "draft",
-    metadata,
     Column("assignment_id", ForeignKey("assignment.id"), primary_key=True),
-    Column("payload", Text, nullable=False),
-    Column("updated_at", _Time, nullable=False),
+    _text("payload"),
+    _time("updated_at"),
 )
 
-event = Table(
+event = _table(
     "event",
-    metadata,
-    Column("id", _Id, primary_key=True),
-    Column("at", _Time, nullable=False),
+    _id(),
+    _time("at"),
     Column("actor", String(64), nullable=False),
     Column("action", String(40), nullable=False),
     Column("detail", Text, nullable=False, default="{}"),

@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 import os
 import queue
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -28,7 +30,7 @@ from plainly.studio import schema
 from plainly.studio.project import Project, parse_project
 
 T = TypeVar("T")
-Work = Callable[[Connection], T]
+Transaction = Callable[[Connection], T]
 _GROUP = 64
 _RETRIES = 8
 _STOP = object()
@@ -36,7 +38,7 @@ _STOP = object()
 
 @dataclass(frozen=True)
 class _Job(Generic[T]):
-    work: Work[T]
+    work: Transaction[T]
     future: Future[T]
 
 
@@ -80,17 +82,17 @@ class Store:
 
         return engine
 
-    def write(self, work: Work[T]) -> Future[T]:
+    def write(self, work: Transaction[T]) -> Future[T]:
         """Do this inside a transaction; the future is done after the commit, or holds what went wrong."""
         future: Future[T] = Future()
         self._jobs.put(_Job(work, future))
         return future
 
-    def write_now(self, work: Work[T], *, timeout: float = 600) -> T:
+    def write_now(self, work: Transaction[T], *, timeout: float = 600) -> T:
         """As ``write``, and wait."""
         return self.write(work).result(timeout)
 
-    def read(self, work: Work[T]) -> T:
+    def read(self, work: Transaction[T]) -> T:
         """Do this on a consistent view of the data, without waiting for writers."""
         with self.readers.connect() as connection, connection.begin():
             return work(connection)
@@ -160,25 +162,32 @@ class Store:
                     outcomes.append((job, None, error))
         return outcomes
 
-    def check(self) -> list[str]:
-        """What the database itself finds wrong; empty when all is well."""
-        if not self.sqlite:
-            return []
-        with self.readers.connect() as connection:
-            found = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check")]
-            found += [str(tuple(row)) for row in connection.exec_driver_sql("PRAGMA foreign_key_check")]
-        return [line for line in found if line != "ok"]
+    def copy_to(self, path: Path) -> None:
+        """Copy a SQLite project while it runs: consistent as of one moment, readable by its owner alone.
+
+        An existing file is not replaced.
+        """
+        if not self.sqlite or self.url.database is None:
+            raise BadInput("Only SQLite projects are backed up here. PostgreSQL has pg_dump.")
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            raise BadInput(f"{path} exists already. Choose another name for the copy.") from None
+        with closing(sqlite3.connect(self.url.database)) as here, closing(sqlite3.connect(path)) as there:
+            here.backup(there)
 
     def project(self) -> Project:
         """What was decided when the database was made."""
         with self.readers.connect() as connection:
             try:
-                found = connection.execute(select(schema.about.c.value).where(schema.about.c.key == "project")).scalar()
+                stored = connection.execute(
+                    select(schema.about.c.value).where(schema.about.c.key == "project")
+                ).scalar()
             except DBAPIError:
-                found = None
-        if found is None:
+                stored = None
+        if stored is None:
             raise BadInput(f"{shown(self.url)} holds no studio project. Make one: plainly studio create PROJECT.toml")
-        return parse_project(json.loads(found))
+        return parse_project(json.loads(stored))
 
 
 def create_tables(store: Store) -> None:

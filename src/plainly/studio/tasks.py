@@ -23,14 +23,14 @@ def spans(text: str, how: str) -> list[tuple[int, int]]:
     """
     if how == "spaces":
         return [match.span() for match in re.finditer(r"\S+", text)]
-    found: list[tuple[int, int]] = []
+    places: list[tuple[int, int]] = []
     for match in _WORDS.finditer(text):
         start, end = match.span()
-        if found and found[-1][1] == start and _continues(text[start], text[start - 1]):
-            found[-1] = (found[-1][0], end)
+        if places and places[-1][1] == start and _continues(text[start], text[start - 1]):
+            places[-1] = (places[-1][0], end)
         else:
-            found.append((start, end))
-    return found
+            places.append((start, end))
+    return places
 
 
 def tokens(text: str, how: str) -> list[str]:
@@ -89,12 +89,12 @@ def _values(project: Project, values: object) -> dict[str, float | None]:
     return checked
 
 
-def groups(found: object, lengths: Mapping[str, int], *, lenient: bool = False) -> list[dict[str, Any]]:
+def groups(marks: object, lengths: Mapping[str, int], *, lenient: bool = False) -> list[dict[str, Any]]:
     """Groups of tokens with their labels. ``lenient`` admits what published data holds against its own guide."""
-    if not isinstance(found, Sequence) or isinstance(found, str):
+    if not isinstance(marks, Sequence) or isinstance(marks, str):
         raise _bad("groups", "Operations are a list of groups.")
     checked: list[dict[str, Any]] = []
-    for at, group in enumerate(found):
+    for at, group in enumerate(marks):
         if not isinstance(group, Mapping) or set(group) - {"source", "output", "labels"}:
             raise _bad("groups", f"Group {at + 1} must hold source, output and labels.")
         sides = {side: _positions(group.get(side, ()), lengths[side], at) for side in ("source", "output")}
@@ -105,7 +105,7 @@ def groups(found: object, lengths: Mapping[str, int], *, lenient: bool = False) 
             raise _bad("groups", f"Group {at + 1} holds no words.")
         allowed = labels.allowed(bool(sides["source"]), bool(sides["output"]))
         for label in named:
-            if label not in labels.names():
+            if label not in labels.labels():
                 raise _bad("groups", f"There is no label {label!r}.")
             if not lenient and label not in allowed:
                 raise _bad("groups", f"{label} does not go with words on these sides (group {at + 1}).")
@@ -115,13 +115,13 @@ def groups(found: object, lengths: Mapping[str, int], *, lenient: bool = False) 
     return checked
 
 
-def _positions(found: object, length: int, at: int) -> list[int]:
-    if not isinstance(found, Sequence) or isinstance(found, str):
+def _positions(positions: object, length: int, at: int) -> list[int]:
+    if not isinstance(positions, Sequence) or isinstance(positions, str):
         raise _bad("groups", f"Group {at + 1} must list its words by number.")
-    for position in found:
+    for position in positions:
         if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < length:
             raise _bad("groups", f"Group {at + 1} names the word {position!r}, which the sentence does not have.")
-    return list(dict.fromkeys(found))  # in the order marked, which alignment files keep
+    return list(dict.fromkeys(positions))  # in the order marked, which alignment files keep
 
 
 def _choice(project: Project, choice: object, candidates: int) -> dict[str, Any]:
@@ -148,10 +148,10 @@ def agrees(project: Project, answer: Mapping[str, Any], expected: Mapping[str, A
     if answer.get("cannot_judge"):
         return bool(expected.get("cannot_judge"))
     if "values" in expected:
-        given = answer.get("values", {})
+        values = answer.get("values", {})
         tolerance = project.quality.tolerance
         return all(
-            given.get(name) is not None and abs(given[name] - value) <= tolerance
+            values.get(name) is not None and abs(values[name] - value) <= tolerance
             for name, value in expected["values"].items()
         )
     if "labels" in expected:

@@ -36,17 +36,17 @@ async def claim(call: Call) -> Response:
     have = call.data.get("have", [])
     if not isinstance(have, list) or len(have) > 100:
         raise Refusal(422, "invalid", "have must be a list.", field="have")
-    numbers = [integer(one, "have") for one in have]
-    found = await studio.write(
+    numbers = [integer(number, "have") for number in have]
+    claimed = await studio.write(
         lambda connection: assign.claim(connection, studio.project, person.id, want=want, have=numbers, now=time.time())
     )
     told: dict[str, Any] = {
-        "items": list(found.items),
-        "state": found.state,
-        "answered": found.answered,
-        "total": found.total,
+        "items": list(claimed.items),
+        "state": claimed.state,
+        "answered": claimed.answered,
+        "total": claimed.total,
     }
-    if found.state == "finished":
+    if claimed.state == "finished":
         code = people.completion_code(studio.project, studio.secret, person.pseudonym)
         told["code"] = code
         told["completion_url"] = studio.project.crowd.completion_url.replace("{code}", code)

@@ -1,0 +1,112 @@
+"""What the studio's actions return, each a ``Result``: all are parts of the schema plainly.studio/1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from plainly.render import numbers
+from plainly.result import Note, Record, Result, Table
+
+SCHEMA = "plainly.studio/1"
+LOCAL_URL = "http://127.0.0.1:8000"
+_OWNER_LINK = Note("This is your owner link; it works once and is shown only now.")
+
+
+@dataclass(frozen=True, repr=False)
+class Created(Result):
+    """A new project: where its data are, and the path of its first owner's link."""
+
+    project: str
+    database: str
+    owner_path: str
+    file: str
+    wrote_file: bool
+
+    def records(self) -> list[Record]:
+        return [{"project": self.project, "database": self.database, "owner_path": self.owner_path}]
+
+    def json(self) -> Record:
+        return {"schema": SCHEMA, **self.records()[0]}
+
+    def tables(self) -> list[Table]:
+        return []
+
+    def notes(self) -> list[Note]:
+        wrote = [Note(f"Wrote {self.file}.")] if self.wrote_file else []
+        ready = Note(f"{self.project}: ready in {self.database}.")
+        link = Note(f"{LOCAL_URL}{self.owner_path}", "claim")
+        return [link, _OWNER_LINK, *wrote, ready, Note(f"Next: plainly studio serve {self.file}")]
+
+
+@dataclass(frozen=True, repr=False)
+class Imported(Result):
+    """How much came in, and the path of the link to look at it."""
+
+    name: str
+    items: int
+    raters: int
+    answers: int
+    owner_path: str
+
+    def records(self) -> list[Record]:
+        counts = {"items": self.items, "raters": self.raters, "answers": self.answers}
+        return [{"project": self.name, **counts, "owner_path": self.owner_path}]
+
+    def json(self) -> Record:
+        return {"schema": SCHEMA, **self.records()[0]}
+
+    def tables(self) -> list[Table]:
+        return []
+
+    def notes(self) -> list[Note]:
+        counts = f"{self.name}: {self.items} items, {self.raters} raters, {self.answers} answers."
+        return [Note(f"{LOCAL_URL}{self.owner_path}", "claim"), _OWNER_LINK, Note(counts)]
+
+
+@dataclass(frozen=True, repr=False)
+class Invitations(Result):
+    """Links for people; they are shown here and never again."""
+
+    links: tuple[str, ...]
+
+    def records(self) -> list[Record]:
+        return [{"link": link} for link in self.links]
+
+    def json(self) -> Record:
+        return {"schema": SCHEMA, "links": list(self.links)}
+
+    def tables(self) -> list[Table]:
+        return []
+
+    def notes(self) -> list[Note]:
+        return [Note(link, "claim") for link in self.links]
+
+
+@dataclass(frozen=True, repr=False)
+class Status(Result):
+    """A running project in figures: those of the owner's page (see ``live.overview``)."""
+
+    figures: dict[str, Any]
+
+    def records(self) -> list[Record]:
+        return [{name: value for name, value in row.items() if name != "growth"} for row in self.figures["agreement"]]
+
+    def json(self) -> Record:
+        return {"schema": SCHEMA, **self.figures}
+
+    def tables(self) -> list[Table]:
+        figures = self.figures
+        return [
+            Table(
+                ("of", "alpha", "compared"),
+                tuple(
+                    (row["name"], numbers.number(row["alpha"], 3), str(row["compared"])) for row in figures["agreement"]
+                ),
+                caption=f"{figures['answers']} of {figures['wanted']} answers by {len(figures['raters'])} raters",
+            )
+        ]
+
+    def notes(self) -> list[Note]:
+        flagged = [row for row in self.figures["raters"] if row["reasons"]]
+        return [Note(f"Rater {row['rater']}: {'; '.join(row['reasons'])}") for row in flagged]

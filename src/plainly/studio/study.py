@@ -1,0 +1,167 @@
+"""What can be done with a study, named by its project's file: what ``plainly studio`` offers, as functions.
+
+The database is given, or named by ``PLAINLY_STUDIO_DATABASE``, or a SQLite file beside the project's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Unpack
+
+from plainly.errors import BadInput
+from plainly.ratings.types import Judgements
+from plainly.studio import exports, imports, items, people
+from plainly.studio.ledger import Ledger
+from plainly.studio.live import overview
+from plainly.studio.people import InvitationKind, Secret
+from plainly.studio.project import Project, ProjectOptions, read_project, write_project
+from plainly.studio.results import LOCAL_URL, Created, Imported, Invitations, Status
+from plainly.studio.store import Store, shown
+
+DATABASE = "PLAINLY_STUDIO_DATABASE"
+File = str | Path
+
+
+def create(
+    file: File, *, database: str | None = None, demo: bool = False, **options: Unpack[ProjectOptions]
+) -> Created:
+    """Make a project's database, and its file from the options where there is none yet."""
+    path = Path(file)
+    wrote = write_project(path, options, demo=demo)
+    with _nothing_left_of([path] if wrote else []), _new_database(path, database) as store:
+        project = read_project(path)
+        token = items.create(store, project, directory=path.parent, demo=demo)
+        Secret(_secret(path))
+        return Created(project.name, shown(store.url), f"/join/{token}", str(path), wrote)
+
+
+def import_set(file: File, name: str, *, database: str | None = None) -> Imported:
+    """Make a project of a public set of ratings or annotations, or of a table of ratings."""
+    path = Path(file)
+    with _new_database(path, database) as store:
+        imported = imports.import_set(store, name)
+        Secret(_secret(path))
+        return imported
+
+
+def serve(
+    file: File,
+    *,
+    database: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    expose: bool = False,
+    public_url: str = "",
+    ready: Callable[[str], None] = lambda message: None,
+) -> None:
+    """Serve the project's pages until interrupted; ``ready`` is told when and where people can come.
+
+    ``expose`` is needed for an address that other machines can reach; ``public_url`` is what a proxy in front calls it.
+    """
+    from plainly.studio import server
+
+    path = Path(file)
+    studio = server.open_studio(_database(path, database), _secret(path), public_url=public_url, hosts=(host,))
+
+    def tell(url: str) -> None:
+        ready(f"Serving {studio.project.name} on {public_url or url} (Ctrl-C ends)")
+
+    server.serve(studio, host=host, port=port, expose=expose, ready=tell)
+
+
+def invite(
+    file: File,
+    *,
+    database: str | None = None,
+    kind: InvitationKind = "person",
+    label: str = "",
+    once: bool = False,
+    count: int = 1,
+    public_url: str = LOCAL_URL,
+) -> Invitations:
+    """Make links for raters or owners."""
+    single = once or kind == "owner"
+    with _opened(file, database) as store:
+        tokens = [
+            store.write_now(lambda connection: people.invite(connection, kind, label=label, once=single))
+            for _ in range(count)
+        ]
+    return Invitations(tuple(f"{public_url.rstrip('/')}/join/{token}" for token in tokens))
+
+
+def export(file: File, form: str = "csv", *, database: str | None = None) -> bytes:
+    """The data collected so far, as a file of that format."""
+    if form not in exports.FORMATS:
+        raise BadInput(f"Unknown format {form!r}. Known: {', '.join(exports.FORMATS)}.")
+    with _opened(file, database) as store:
+        return exports.write(*_current(store), form)
+
+
+def status(file: File, *, database: str | None = None) -> Status:
+    """How far the project is: the figures of the owner's page."""
+    with _opened(file, database) as store:
+        return Status(overview(*_current(store)))
+
+
+def judgements(file: File, *, database: str | None = None) -> Judgements:
+    """The ratings of a running or finished study, as ``plainly meta`` takes them."""
+    with _opened(file, database) as store:
+        return exports.judgements(*_current(store))
+
+
+def backup(file: File, output: File, *, database: str | None = None) -> Path:
+    """Copy a SQLite project while it runs."""
+    with _opened(file, database) as store:
+        store.copy_to(Path(output))
+    return Path(output)
+
+
+def _database(path: Path, database: str | None) -> str:
+    return database or os.environ.get(DATABASE) or _beside(path)
+
+
+def _beside(path: Path) -> str:
+    return f"sqlite:///{path.with_suffix('.db')}"
+
+
+def _secret(path: Path) -> Path:
+    return path.with_suffix(".secret")
+
+
+def _current(store: Store) -> tuple[Ledger, Project]:
+    ledger = Ledger(store)
+    ledger.refresh()
+    return ledger, store.project()
+
+
+@contextmanager
+def _opened(file: File, database: str | None, *, new: bool = False) -> Iterator[Store]:
+    store = Store(_database(Path(file), database), create=new)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def _new_database(path: Path, database: str | None) -> Iterator[Store]:
+    """A store to be filled; a SQLite file of the project's own goes again if that fails."""
+    file = path.with_suffix(".db")
+    own = _database(path, database) == _beside(path) and not file.exists()
+    leftovers = [file, *(file.with_name(file.name + end) for end in ("-wal", "-shm"))] if own else []
+    with _nothing_left_of(leftovers), _opened(path, database, new=True) as store:
+        yield store
+
+
+@contextmanager
+def _nothing_left_of(files: list[Path]) -> Iterator[None]:
+    """Half a project would be in the way of the next attempt."""
+    try:
+        yield
+    except BaseException:
+        for leftover in files:
+            leftover.unlink(missing_ok=True)
+        raise
