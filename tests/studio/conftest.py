@@ -27,8 +27,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # Newer versions would like another HTTP client, older ones know only this.
     from starlette.testclient import TestClient
 
-from plainly.studio import items as creation
-from plainly.studio import people
+from plainly.studio import creation, people
 from plainly.studio.app import build
 from plainly.studio.context import Studio
 from plainly.studio.people import Secret

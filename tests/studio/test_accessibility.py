@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import browser
-from plainly.studio.items import make_item
+from plainly.studio.creation import make_item
 from plainly.studio.project import Project, parse_project
 from plainly.studio.store import Store
 from studio.conftest import Make, Place, Server, fill, four, free_port, join, rater, rating_project, simple_items

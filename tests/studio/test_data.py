@@ -179,7 +179,7 @@ def test_odd_text_survives_every_export(make: Make, request: Any, database_kind:
 
 
 def test_operations_keep_offsets_in_code_points(make: Make) -> None:
-    from plainly.studio.items import make_item
+    from plainly.studio.creation import make_item
 
     project = parse_project({"name": "ops", "task": "operations"})
     source, output = "👩‍👩‍👧 ran 𝒜way", "They ran away שלום"

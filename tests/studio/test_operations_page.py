@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from plainly.studio import labels
-from plainly.studio.items import make_item
+from plainly.studio.creation import make_item
 from plainly.studio.project import Project, parse_project
 from studio.conftest import Make, Place, join, saved
 

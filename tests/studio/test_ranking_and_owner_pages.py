@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from plainly.studio import exports, live
-from plainly.studio.items import gather, make_item
+from plainly.studio.creation import gather, make_item
 from plainly.studio.ledger import Ledger
 from plainly.studio.project import parse_project
 from studio.conftest import Make, join, rater, rating_project, saved, simple_items

@@ -14,8 +14,8 @@ import pytest
 from plainly.errors import BadInput
 from plainly.studio.app import build
 from plainly.studio.context import SESSION_COOKIE, Studio
+from plainly.studio.creation import make_item
 from plainly.studio.guard import LONGEST_BODY, Address, Limiter
-from plainly.studio.items import make_item
 from plainly.studio.people import Secret, hashed
 from plainly.studio.project import parse_project
 from plainly.studio.routes import ENDPOINTS, Endpoint

@@ -81,7 +81,7 @@ def judgements_of(
     """Ratings from a table that was read."""
     roles = roles_of(table, columns)
     ratings = [rating for _, rating in ratings_in(table, roles, dimension=dimension)]
-    if all(math.isnan(rating.value) for rating in ratings):
+    if not any(rating.said for rating in ratings):
         raise BadInput(f"{table.path} has no ratings. {table.listing()}")
     systems, items = _systems(table, roles), _texts(table, roles["item"])
     texts = {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,7 @@ V = TypeVar("V")
 SCALES: tuple[Scale, ...] = ((-2, 2), (1, 3), (1, 5), (0, 10), (0, 100))
 
 
-@dataclass(frozen=True, slots=True)
-class Rating:
+class Rating(NamedTuple):
     """What one rater said of one output on one dimension; NaN where they did not say."""
 
     system: str
@@ -32,6 +31,10 @@ class Rating:
     rater: str
     dimension: str
     value: float
+
+    @property
+    def said(self) -> bool:
+        return self.value == self.value
 
 
 @dataclass(frozen=True)

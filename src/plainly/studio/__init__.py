@@ -7,7 +7,7 @@ A project is a TOML file, its data a database (SQLite, or PostgreSQL by URL). ``
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plainly.studio.study import backup, create, export, import_set, invite, judgements, serve, status
+    from plainly.studio.actions import backup, create, export, import_set, invite, judgements, serve, status
 
 __all__ = ["backup", "create", "export", "import_set", "invite", "judgements", "serve", "status"]
 
@@ -22,4 +22,4 @@ def __getattr__(name: str) -> Any:
     for package in ("sqlalchemy", "starlette", "jinja2", "uvicorn"):
         if importlib.util.find_spec(package) is None:
             raise MissingExtra("The studio", package=package, extra="studio")
-    return getattr(importlib.import_module("plainly.studio.study"), name)
+    return getattr(importlib.import_module("plainly.studio.actions"), name)

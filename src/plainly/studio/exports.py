@@ -50,7 +50,7 @@ def judgements(ledger: Ledger, project: Project) -> Judgements:
     ratings = [
         rating for answer, unit in zip(answers, units, strict=True) for rating in _ratings(project, unit, answer)
     ]
-    if all(math.isnan(rating.value) for rating in ratings):
+    if not any(rating.said for rating in ratings):
         raise BadInput(f"{project.name} has no ratings yet.")
     return Judgements.of(
         project.name,
@@ -87,7 +87,7 @@ def _rating_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[
             "item": rating.item,
             "rater": rating.rater,
             "dimension": rating.dimension,
-            "rating": None if math.isnan(rating.value) else rating.value,
+            "rating": rating.value if rating.said else None,
             "source": unit.source,
             "output": unit.output,
         }

@@ -6,7 +6,6 @@ A set's own rater ids are pseudonyms already and are kept, so that what is expor
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,8 +23,8 @@ from plainly.ratings.types import guess_scale
 from plainly.stats.resample import Floats
 from plainly.studio import people, schema, tasks
 from plainly.studio.answers import fingerprint
+from plainly.studio.creation import add_items, make_item
 from plainly.studio.exports import COLUMNS, original
-from plainly.studio.items import add_items, make_item
 from plainly.studio.project import Project, parse_project
 from plainly.studio.results import Imported
 from plainly.studio.store import Store, create_tables, note
@@ -103,7 +102,7 @@ def _ratings(name: str, table: Sheet) -> _Load:
             places[key] = len(items)
             items.append(make_item(source, [(rating.system, output)], name=rating.item))
         answer = answers.setdefault((places[key], rating.rater), {"values": {}})
-        answer["values"][rating.dimension] = None if math.isnan(rating.value) else rating.value
+        answer["values"][rating.dimension] = rating.value if rating.said else None
         if comment:
             answer["comment"] = comment
         ranges.setdefault(rating.dimension, []).append(rating.value)

@@ -185,8 +185,10 @@ def _apart(columns: Sequence[Column]) -> tuple[dict[str, tuple[float, int]], dic
     counts: Counter[str] = Counter()
     outlying: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for column in columns:
+        if not len(column.ratings):
+            continue
         spread = 1.0 if column.ratings.level == "nominal" else float(column.ratings.numbers.std())
-        if not len(column.ratings) or not spread:
+        if not spread:
             continue
         for rater in column.ratings.by_rater():
             if rater.compared:

@@ -8,6 +8,7 @@ import ipaddress
 import logging
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -19,11 +20,6 @@ from plainly.studio.context import Studio
 from plainly.studio.guard import Address
 from plainly.studio.people import Secret
 from plainly.studio.store import Store
-
-
-def secret_path(project_file: Path) -> Path:
-    """Where a project's secret lies: beside its file."""
-    return project_file.with_suffix(".secret")
 
 
 def open_studio(database: str, secret: Path, *, public_url: str = "", hosts: tuple[str, ...] = ()) -> Studio:
@@ -50,18 +46,10 @@ def serve(
         )
     application = build(studio)
     application.router.lifespan_context = _lifespan(studio, lambda: ready(f"http://{_shown(host)}:{port}"))
-    config = uvicorn.Config(
-        application,
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=True,
-        forwarded_allow_ips="127.0.0.1,::1",
-        timeout_graceful_shutdown=10,
-        limit_concurrency=1000,
-    )
+    quiet: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
+    proxy: dict[str, Any] = {"proxy_headers": True, "forwarded_allow_ips": "127.0.0.1,::1"}
+    limits: dict[str, Any] = {"timeout_graceful_shutdown": 10, "limit_concurrency": 1000}
+    config = uvicorn.Config(application, host=host, port=port, **quiet, **proxy, **limits)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     uvicorn.Server(config).run()
 

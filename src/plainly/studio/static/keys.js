@@ -15,7 +15,7 @@ export class Keys extends EventTarget {
   }
 
   key(id) {
-    const action = this.actions.find((one) => one.id === id);
+    const action = this.actions.find((known) => known.id === id);
     return this.chosen[id] ?? action?.key ?? "";
   }
 
@@ -24,14 +24,14 @@ export class Keys extends EventTarget {
     if (this.off && event.key.length === 1) return null;
     const wanted = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     // The same key may stand for two actions that are never possible at the same time: those of different scopes.
-    const fits = (one) => this.key(one.id) === wanted;
-    return (this.actions.find((one) => fits(one) && (!one.scope || one.scope.includes(scope))) ?? this.actions.find(fits))?.id ?? null;
+    const fits = (action) => this.key(action.id) === wanted;
+    return (this.actions.find((action) => fits(action) && (!action.scope || action.scope.includes(scope))) ?? this.actions.find(fits))?.id ?? null;
   }
 
   set(id, key) {
-    const mine = this.actions.find((one) => one.id === id);
-    const meets = (one) => !one.scope || !mine.scope || one.scope.some((side) => mine.scope.includes(side));
-    for (const one of this.actions) if (one.id !== id && this.key(one.id) === key && meets(one)) this.chosen[one.id] = "";
+    const mine = this.actions.find((known) => known.id === id);
+    const meets = (action) => !action.scope || !mine.scope || action.scope.some((side) => mine.scope.includes(side));
+    for (const action of this.actions) if (action.id !== id && this.key(action.id) === key && meets(action)) this.chosen[action.id] = "";
     this.chosen[id] = key;
     this.save();
   }

@@ -47,13 +47,13 @@ function draw(data) {
       tile("Cannot judge", String(data.cannot_judge)), tile("Late", String(data.late))),
     el("h2", {}, "Agreement"),
     table("Krippendorff’s alpha; 1 is perfect, 0 is chance", [{ title: "Of" }, { title: "Alpha", number: true }, { title: "As it grew" }, { title: "Ratings", number: true }, { title: "Compared", number: true }],
-      data.agreement.map((one) => [one.name, number(one.alpha, 3), growth(one.growth), String(one.ratings), String(one.compared)])),
+      data.agreement.map((row) => [row.name, number(row.alpha, 3), growth(row.growth), String(row.ratings), String(row.compared)])),
     el("h2", {}, "Raters"),
     table("Distance: from the others on the same items, in standard deviations", [{ title: "Rater" }, { title: "Answers", number: true }, { title: "Seconds", number: true }, { title: "Distance", number: true }, { title: "Checks", number: true }, { title: "Look closer" }],
-      data.raters.map((one) => [one.rater, String(one.answers), number(one.seconds, 1), number(one.distance), one.checks, el("span", { class: "flag" }, one.reasons.length ? `⚠ ${one.reasons.join("; ")}` : "")])),
+      data.raters.map((row) => [row.rater, String(row.answers), number(row.seconds, 1), number(row.distance), row.checks, el("span", { class: "flag" }, row.reasons.length ? `⚠ ${row.reasons.join("; ")}` : "")])),
     ...(data.precision.length ? [el("h2", {}, "Precision"),
       table("Half-width of the 95 % interval of each mean: now, predicted in an hour, predicted at the end", [{ title: "Question" }, { title: "System" }, { title: "Mean", number: true }, { title: "Items", number: true }, { title: "Now ±", number: true }, { title: "In an hour ±", number: true }, { title: "At the end ±", number: true }],
-        data.precision.map((one) => [one.dimension, one.system, number(one.mean), String(one.items), number(one.now), number(one.in_an_hour), number(one.at_the_end)]))] : []),
+        data.precision.map((row) => [row.dimension, row.system, number(row.mean), String(row.items), number(row.now), number(row.in_an_hour), number(row.at_the_end)]))] : []),
   );
   place.dataset.ready = "yes";
 }

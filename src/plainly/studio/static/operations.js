@@ -5,18 +5,14 @@ import { hint, keyName } from "./keys.js";
 
 export const actions = (about) => [
   ...about.labels.map((label) => ({ id: `label.${label.name}`, title: label.title, key: label.key, scope: label.sides })),
-  { id: "left", title: "One word back", key: "ArrowLeft" },
-  { id: "right", title: "One word on", key: "ArrowRight" },
-  { id: "up", title: "To the original", key: "ArrowUp" },
-  { id: "down", title: "To the version", key: "ArrowDown" },
-  { id: "first", title: "First word", key: "Home" },
-  { id: "last", title: "Last word", key: "End" },
-  { id: "toggle", title: "Choose the word (with Shift and an arrow: several)", key: " " },
-  { id: "clear", title: "Choose nothing", key: "Escape" },
-  { id: "edit", title: "Take the last group up again", key: "e" },
-  { id: "remove", title: "Remove the group taken up, or the last one", key: "Delete" },
-  { id: "undo", title: "Undo", key: "z" },
-  { id: "redo", title: "Redo", key: "y" },
+  ...[
+    ["left", "One word back", "ArrowLeft"], ["right", "One word on", "ArrowRight"],
+    ["up", "To the original", "ArrowUp"], ["down", "To the version", "ArrowDown"],
+    ["first", "First word", "Home"], ["last", "Last word", "End"],
+    ["toggle", "Choose the word (with Shift and an arrow: several)", " "], ["clear", "Choose nothing", "Escape"],
+    ["edit", "Take the last group up again", "e"], ["remove", "Remove the group taken up, or the last one", "Delete"],
+    ["undo", "Undo", "z"], ["redo", "Redo", "y"],
+  ].map(([id, title, key]) => ({ id, title, key })),
 ];
 
 const SIDES = ["source", "output"];
@@ -48,8 +44,8 @@ export function mount(root, item, context) {
       el("p", { class: "tokens", dir: about.direction, role: "group", "aria-labelledby": `title-${side}` }, ...content));
   }
 
-  function side() {
-    const [source, output] = SIDES.map((one) => chosen[one].size > 0);
+  function scope() {
+    const [source, output] = SIDES.map((side) => chosen[side].size > 0);
     return source && output ? "both" : source ? "source" : output ? "output" : null;
   }
 
@@ -61,19 +57,19 @@ export function mount(root, item, context) {
 
   function draw() {
     const numbers = { source: new Map(), output: new Map() };
-    groups.forEach((group, number) => SIDES.forEach((one) => group[one].forEach((at) => {
-      numbers[one].set(at, [...(numbers[one].get(at) ?? []), number]);
+    groups.forEach((group, number) => SIDES.forEach((side) => group[side].forEach((at) => {
+      numbers[side].set(at, [...(numbers[side].get(at) ?? []), number]);
     })));
-    for (const one of SIDES) {
-      tokens[one].forEach((button, at) => {
-        const marks = numbers[one].get(at) ?? [];
-        const on = chosen[one].has(at);
+    for (const side of SIDES) {
+      tokens[side].forEach((button, at) => {
+        const marks = numbers[side].get(at) ?? [];
+        const on = chosen[side].has(at);
         button.classList.toggle("selected", on);
         button.classList.toggle("marked", marks.length > 0);
         button.classList.toggle("hot", marks.includes(taken));
         button.setAttribute("aria-pressed", String(on));
-        button.tabIndex = cursor.side === one && cursor.at === at ? 0 : -1;
-        const text = spans[one][at][1];
+        button.tabIndex = cursor.side === side && cursor.at === at ? 0 : -1;
+        const text = spans[side][at][1];
         const shown = marks.map((number) => number + 1).join(",");
         const state = marks.map((number) => `${number}:${groups[number].labels}`).join();
         if ((button.dataset.marks ?? "") !== state) {
@@ -83,7 +79,7 @@ export function mount(root, item, context) {
         }
       });
     }
-    const now = side();
+    const now = scope();
     const offered = about.labels.filter((label) => (now ? label.sides.includes(now) : true));
     palette.replaceChildren(...offered.map((label) => {
       const on = taken >= 0 && groups[taken]?.labels.includes(label.name);
@@ -92,7 +88,7 @@ export function mount(root, item, context) {
         `${label.title} `, keys.key(`label.${label.name}`) ? hint(keys.key(`label.${label.name}`)) : "");
     }));
     list.replaceChildren(...groups.map((group, number) => {
-      const quote = (one) => group[one].length ? [...group[one]].sort((a, b) => a - b).map((at) => spans[one][at][1]).join(" ") : "∅";
+      const quote = (side) => group[side].length ? [...group[side]].sort((a, b) => a - b).map((at) => spans[side][at][1]).join(" ") : "∅";
       return el("li", {}, el("strong", {}, `${number + 1}`), ...group.labels.map((label) => el("span", { class: "label" }, titles[label] ?? label)),
         el("span", { class: "words", dir: "auto" }, `${quote("source")} → ${quote("output")}`),
         el("button", { type: "button", class: "quiet", "aria-label": `Change group ${number + 1}`, onclick: () => take(number) }, "Change"),
@@ -120,16 +116,16 @@ export function mount(root, item, context) {
 
   function mark(label) {
     if (label === "err") return markError();
-    const now = side();
+    const now = scope();
     if (!now) return say("Choose words first.");
-    if (!about.labels.find((one) => one.name === label).sides.includes(now)) return say(`${titles[label]} does not go with words on these sides.`);
+    if (!about.labels.find((known) => known.name === label).sides.includes(now)) return say(`${titles[label]} does not go with words on these sides.`);
     if (groups.some((group) => group.labels.includes("err"))) return say("The version is marked as erroneous; remove that first.");
-    const sets = Object.fromEntries(SIDES.map((one) => [one, [...chosen[one]].sort((a, b) => a - b)]));
+    const sets = Object.fromEntries(SIDES.map((side) => [side, [...chosen[side]].sort((a, b) => a - b)]));
     const number = taken;
     change(() => {
       if (number >= 0) {
         const has = groups[number].labels;
-        const labels = has.includes(label) ? has.filter((one) => one !== label) : [...has, label];
+        const labels = has.includes(label) ? has.filter((kept) => kept !== label) : [...has, label];
         groups[number] = { ...sets, labels: labels.length ? labels : [label] };
       } else groups.push({ ...sets, labels: [label] });
       taken = -1;
@@ -138,7 +134,7 @@ export function mount(root, item, context) {
   }
 
   function markError() {
-    const sets = Object.fromEntries(SIDES.map((one) => [one, chosen[one].size ? [...chosen[one]].sort((a, b) => a - b) : spans[one].length ? [0] : []]));
+    const sets = Object.fromEntries(SIDES.map((side) => [side, chosen[side].size ? [...chosen[side]].sort((a, b) => a - b) : spans[side].length ? [0] : []]));
     const others = groups.length;
     change(() => {
       groups = [{ ...sets, labels: ["err"] }];
@@ -149,9 +145,9 @@ export function mount(root, item, context) {
 
   function take(number) {
     taken = number;
-    for (const one of SIDES) {
-      chosen[one].clear();
-      groups[number][one].forEach((at) => chosen[one].add(at));
+    for (const side of SIDES) {
+      chosen[side].clear();
+      groups[number][side].forEach((at) => chosen[side].add(at));
     }
     draw();
     say(`Group ${number + 1}: change its words, or add and take away labels.`);
@@ -179,53 +175,53 @@ export function mount(root, item, context) {
   const undo = () => step(before, after, "Undone.");
   const redo = () => step(after, before, "Done again.");
 
-  function range(one, from, to) {
-    for (let at = Math.min(from, to); at <= Math.max(from, to); at += 1) chosen[one].add(at);
+  function range(side, from, to) {
+    for (let at = Math.min(from, to); at <= Math.max(from, to); at += 1) chosen[side].add(at);
   }
 
-  function place(one, at) {
-    cursor = { side: one, at: Math.max(0, Math.min(spans[one].length - 1, at)) };
+  function place(side, at) {
+    cursor = { side, at: Math.max(0, Math.min(spans[side].length - 1, at)) };
     draw();
-    tokens[one][cursor.at]?.focus();
+    tokens[side][cursor.at]?.focus();
   }
 
   function tokenAt(event) {
-    const found = document.elementFromPoint(event.clientX, event.clientY)?.closest?.("[data-token]");
-    return found && { side: found.dataset.side, at: Number(found.dataset.token) };
+    const token = document.elementFromPoint(event.clientX, event.clientY)?.closest?.("[data-token]");
+    return token && { side: token.dataset.side, at: Number(token.dataset.token) };
   }
 
   function down(event) {
-    const found = event.target.closest("[data-token]");
-    if (!found || event.button > 0) return;
-    const at = Number(found.dataset.token);
-    const one = found.dataset.side;
+    const token = event.target.closest("[data-token]");
+    if (!token || event.button > 0) return;
+    const at = Number(token.dataset.token);
+    const side = token.dataset.side;
     // Fewer labels must not make the page shorter, or the words would move under the pointer.
     palette.style.minHeight = `${palette.offsetHeight}px`;
-    drag = { side: one, from: at, shift: event.shiftKey, was: new Set(chosen[one]), moved: false, pointer: event.pointerId };
+    drag = { side, from: at, shift: event.shiftKey, was: new Set(chosen[side]), moved: false, pointer: event.pointerId };
     if (event.target.hasPointerCapture?.(event.pointerId)) event.target.releasePointerCapture(event.pointerId);
   }
 
   function move(event) {
     if (!drag) return;
-    const found = tokenAt(event);
-    if (!found || found.side !== drag.side || (!drag.moved && found.at === drag.from)) return;
+    const under = tokenAt(event);
+    if (!under || under.side !== drag.side || (!drag.moved && under.at === drag.from)) return;
     drag.moved = true;
     chosen[drag.side] = new Set(drag.was);
-    range(drag.side, drag.from, found.at);
+    range(drag.side, drag.from, under.at);
     draw();
   }
 
   function up() {
     if (!drag) return;
-    const { side: one, from, shift, moved } = drag;
+    const { side, from, shift, moved } = drag;
     drag = null;
     if (!moved) {
-      if (shift && anchor?.side === one) range(one, anchor.at, from);
-      else if (chosen[one].has(from)) chosen[one].delete(from);
-      else chosen[one].add(from);
-      anchor = { side: one, at: from };
+      if (shift && anchor?.side === side) range(side, anchor.at, from);
+      else if (chosen[side].has(from)) chosen[side].delete(from);
+      else chosen[side].add(from);
+      anchor = { side, at: from };
     }
-    cursor = { side: one, at: from };
+    cursor = { side, at: from };
     palette.style.minHeight = "";
     draw();
   }
@@ -244,9 +240,9 @@ export function mount(root, item, context) {
 
   return {
     payload: () => ({ groups: copy(groups) }),
-    scope: () => side() ?? "none",
+    scope: () => scope() ?? "none",
     problem() {
-      if (side() === null || taken >= 0) return null;
+      if (scope() === null || taken >= 0) return null;
       return { message: "Some words are chosen but have no label. Give them one, or choose nothing.", focus: () => palette.querySelector("button")?.focus() };
     },
     act(action, event) {

@@ -56,11 +56,11 @@ export function mount(root, item, context) {
     problem() {
       const name = missing();
       if (!name) return null;
-      return { message: `Choose the ${method === "pairwise" ? "better" : name} version first.`, focus: () => buttons.find((one) => one.name === name).button.focus() };
+      return { message: `Choose the ${method === "pairwise" ? "better" : name} version first.`, focus: () => buttons.find((choice) => choice.name === name).button.focus() };
     },
     act(action) {
       // Enter on a version's button would press that button; after a choice by key it shall save.
-      if (buttons.some((one) => one.button === document.activeElement)) document.getElementById("submit").focus();
+      if (buttons.some((choice) => choice.button === document.activeElement)) document.getElementById("submit").focus();
       if (action === "tie") return (choice = { tie: true }), draw(), changed(), true;
       if (!action.startsWith("best.")) return false;
       const at = Number(action.slice(5));

@@ -63,14 +63,14 @@ export function mount(root, item, context) {
     });
     const button = unsure(at);
     const ends = el("p", { class: "ends", "aria-hidden": "true" }, el("span", {}, scale.low), el("span", {}, scale.high));
-    const row = el("div", { class: "points" }, ...inputs.map((one) => one.label));
+    const row = el("div", { class: "points" }, ...inputs.map((point) => point.label));
     const box = el("fieldset", {}, legend(scale), row, ends, button);
     return {
       box,
-      focus: () => (inputs.find((one) => one.input.checked) ?? inputs[0]).input.focus(),
+      focus: () => (inputs.find((point) => point.input.checked) ?? inputs[0]).input.focus(),
       pick: (place) => place < scale.points.length && (set(at, scale.points[place]), true),
       show(value) {
-        inputs.forEach((one, place) => (one.input.checked = value === scale.points[place]));
+        inputs.forEach((point, place) => (point.input.checked = value === scale.points[place]));
         button?.setAttribute("aria-pressed", String(value === null));
       },
     };
@@ -108,8 +108,8 @@ export function mount(root, item, context) {
       passage("Version", item.outputs[0], about.direction)),
     el("div", { class: "scales" }, ...parts.map((part) => part.box)),
   );
-  const given = (item.answer ?? item.draft)?.values ?? {};
-  about.scales.forEach((scale, at) => scale.name in given && ((values[scale.name] = given[scale.name]), parts[at].show(given[scale.name])));
+  const earlier = (item.answer ?? item.draft)?.values ?? {};
+  about.scales.forEach((scale, at) => scale.name in earlier && ((values[scale.name] = earlier[scale.name]), parts[at].show(earlier[scale.name])));
   const missing = () => about.scales.findIndex((scale) => values[scale.name] === undefined);
   go(Math.max(0, missing()));
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Unpack
 
 from plainly.errors import BadInput
+from plainly.inputs.files import PathLike
 from plainly.ratings.types import Judgements
-from plainly.studio import exports, imports, items, people
+from plainly.studio import creation, exports, imports, people
 from plainly.studio.ledger import Ledger
 from plainly.studio.live import overview
 from plainly.studio.people import InvitationKind, Secret
@@ -22,23 +23,22 @@ from plainly.studio.results import LOCAL_URL, Created, Imported, Invitations, St
 from plainly.studio.store import Store, shown
 
 DATABASE = "PLAINLY_STUDIO_DATABASE"
-File = str | Path
 
 
 def create(
-    file: File, *, database: str | None = None, demo: bool = False, **options: Unpack[ProjectOptions]
+    file: PathLike, *, database: str | None = None, demo: bool = False, **options: Unpack[ProjectOptions]
 ) -> Created:
     """Make a project's database, and its file from the options where there is none yet."""
     path = Path(file)
     wrote = write_project(path, options, demo=demo)
     with _nothing_left_of([path] if wrote else []), _new_database(path, database) as store:
         project = read_project(path)
-        token = items.create(store, project, directory=path.parent, demo=demo)
+        token = creation.create(store, project, directory=path.parent, demo=demo)
         Secret(_secret(path))
         return Created(project.name, shown(store.url), f"/join/{token}", str(path), wrote)
 
 
-def import_set(file: File, name: str, *, database: str | None = None) -> Imported:
+def import_set(file: PathLike, name: str, *, database: str | None = None) -> Imported:
     """Make a project of a public set of ratings or annotations, or of a table of ratings."""
     path = Path(file)
     with _new_database(path, database) as store:
@@ -48,7 +48,7 @@ def import_set(file: File, name: str, *, database: str | None = None) -> Importe
 
 
 def serve(
-    file: File,
+    file: PathLike,
     *,
     database: str | None = None,
     host: str = "127.0.0.1",
@@ -73,7 +73,7 @@ def serve(
 
 
 def invite(
-    file: File,
+    file: PathLike,
     *,
     database: str | None = None,
     kind: InvitationKind = "person",
@@ -92,7 +92,7 @@ def invite(
     return Invitations(tuple(f"{public_url.rstrip('/')}/join/{token}" for token in tokens))
 
 
-def export(file: File, form: str = "csv", *, database: str | None = None) -> bytes:
+def export(file: PathLike, form: str = "csv", *, database: str | None = None) -> bytes:
     """The data collected so far, as a file of that format."""
     if form not in exports.FORMATS:
         raise BadInput(f"Unknown format {form!r}. Known: {', '.join(exports.FORMATS)}.")
@@ -100,19 +100,19 @@ def export(file: File, form: str = "csv", *, database: str | None = None) -> byt
         return exports.write(*_current(store), form)
 
 
-def status(file: File, *, database: str | None = None) -> Status:
+def status(file: PathLike, *, database: str | None = None) -> Status:
     """How far the project is: the figures of the owner's page."""
     with _opened(file, database) as store:
         return Status(overview(*_current(store)))
 
 
-def judgements(file: File, *, database: str | None = None) -> Judgements:
+def judgements(file: PathLike, *, database: str | None = None) -> Judgements:
     """The ratings of a running or finished study, as ``plainly meta`` takes them."""
     with _opened(file, database) as store:
         return exports.judgements(*_current(store))
 
 
-def backup(file: File, output: File, *, database: str | None = None) -> Path:
+def backup(file: PathLike, output: PathLike, *, database: str | None = None) -> Path:
     """Copy a SQLite project while it runs."""
     with _opened(file, database) as store:
         store.copy_to(Path(output))
@@ -138,7 +138,7 @@ def _current(store: Store) -> tuple[Ledger, Project]:
 
 
 @contextmanager
-def _opened(file: File, database: str | None, *, new: bool = False) -> Iterator[Store]:
+def _opened(file: PathLike, database: str | None, *, new: bool = False) -> Iterator[Store]:
     store = Store(_database(Path(file), database), create=new)
     try:
         yield store
