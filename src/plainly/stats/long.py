@@ -102,11 +102,8 @@ class LongRatings:
         raters = []
         for name, mine, ours in zip(names.tolist(), everything, comparable, strict=True):
             if self.level == "nominal":
-                nothing = float("nan")
-                distance = float(apart[ours].mean()) if len(ours) else nothing
-                raters.append(
-                    Rater(name, len(mine), nothing, nothing, nothing, nothing, distance, nothing, compared=len(ours))
-                )
+                distance = float(apart[ours].mean()) if len(ours) else float("nan")
+                raters.append(Rater(name, len(mine), len(ours), distance=distance))
             else:
                 raters.append(against_others(name, numbers[mine], numbers[shared][ours], means[ours]))
         return mark_outliers(raters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -30,14 +31,14 @@ class Rater:
 
     name: str
     n: int
-    mean: float
-    sd: float
-    correlation: float
-    bias: float
-    distance: float
-    alpha_without: float
+    compared: int
+    mean: float = math.nan
+    sd: float = math.nan
+    correlation: float = math.nan
+    bias: float = math.nan
+    distance: float = math.nan
+    alpha_without: float = math.nan
     outlying: str = ""
-    compared: int = 0
 
 
 def reliability(ratings: npt.ArrayLike, names: Sequence[str] | None = None) -> list[Rater]:
@@ -51,7 +52,7 @@ def reliability(ratings: npt.ArrayLike, names: Sequence[str] | None = None) -> l
         own = values[shared, at]
         rater = against_others(name, values[rated[:, at], at], own, (total[shared] - own) / (count[shared] - 1))
         everyone_else = np.delete(values, at, axis=1)
-        without = krippendorff(everyone_else) if everyone_else.shape[1] > 1 else float("nan")
+        without = krippendorff(everyone_else) if everyone_else.shape[1] > 1 else math.nan
         raters.append(replace(rater, alpha_without=without))
     marked = mark_outliers(raters)
     return sorted(marked, key=lambda rater: -rater.correlation if rater.correlation == rater.correlation else 2.0)
@@ -59,18 +60,13 @@ def reliability(ratings: npt.ArrayLike, names: Sequence[str] | None = None) -> l
 
 def against_others(name: str, values: Floats, own: Floats, others: Floats) -> Rater:
     """A rater by all of their ratings, and by those that can be compared with the mean of the others."""
-    undefined = float("nan")
-    return Rater(
-        name=name,
-        n=len(values),
-        mean=float(values.mean()) if len(values) else undefined,
-        sd=float(values.std()) if len(values) else undefined,
-        correlation=correlation(own, others),
-        bias=float((own - others).mean()) if len(own) else undefined,
-        distance=float(np.abs(own - others).mean()) if len(own) else undefined,
-        alpha_without=undefined,
-        compared=len(own),
-    )
+    rater = Rater(name, len(values), len(own), correlation=correlation(own, others))
+    if len(values):
+        rater = replace(rater, mean=float(values.mean()), sd=float(values.std()))
+    if len(own):
+        apart = own - others
+        rater = replace(rater, bias=float(apart.mean()), distance=float(np.abs(apart).mean()))
+    return rater
 
 
 def mark_outliers(raters: Sequence[Rater]) -> list[Rater]:

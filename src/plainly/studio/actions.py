@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
@@ -19,32 +20,31 @@ from plainly.studio.ledger import Ledger
 from plainly.studio.live import overview
 from plainly.studio.people import InvitationKind, Secret
 from plainly.studio.project import Project, ProjectOptions, read_project, write_project
-from plainly.studio.results import LOCAL_URL, Created, Imported, Invitations, Status
-from plainly.studio.store import Store, shown
+from plainly.studio.results import LOCAL_URL, Invitations, NewProject, Status
+from plainly.studio.store import Store
 
 DATABASE = "PLAINLY_STUDIO_DATABASE"
 
 
 def create(
     file: PathLike, *, database: str | None = None, demo: bool = False, **options: Unpack[ProjectOptions]
-) -> Created:
+) -> NewProject:
     """Make a project's database, and its file from the options where there is none yet."""
     path = Path(file)
     wrote = write_project(path, options, demo=demo)
     with _nothing_left_of([path] if wrote else []), _new_database(path, database) as store:
-        project = read_project(path)
-        token = creation.create(store, project, directory=path.parent, demo=demo)
+        project = creation.create(store, read_project(path), directory=path.parent, demo=demo)
         Secret(_secret(path))
-        return Created(project.name, shown(store.url), f"/join/{token}", str(path), wrote)
+    return replace(project, file=str(path), wrote_file=wrote)
 
 
-def import_set(file: PathLike, name: str, *, database: str | None = None) -> Imported:
+def import_set(file: PathLike, name: str, *, database: str | None = None) -> NewProject:
     """Make a project of a public set of ratings or annotations, or of a table of ratings."""
     path = Path(file)
     with _new_database(path, database) as store:
-        imported = imports.import_set(store, name)
+        project = imports.import_set(store, name)
         Secret(_secret(path))
-        return imported
+    return replace(project, file=str(path))
 
 
 def serve(

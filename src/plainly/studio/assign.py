@@ -41,7 +41,7 @@ def claim(
 ) -> Claim:
     """The items that the rater holds already but not in ``have``, and new ones until there are ``want``."""
     lock(connection)
-    release_expired(connection, now)
+    _release_expired(connection, now)
     held = connection.execute(
         select(assignment)
         .where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
@@ -71,8 +71,8 @@ def answered(connection: Connection, rater_id: int) -> int:
     return int(connection.execute(statement).scalar_one())
 
 
-def release_expired(connection: Connection, now: float) -> int:
-    """Give back every item whose lease ran out; how many there were."""
+def _release_expired(connection: Connection, now: float) -> None:
+    """Give back every item whose lease ran out."""
     rows = connection.execute(
         update(assignment)
         .where(assignment.c.state == "leased", assignment.c.expires_at < now)
@@ -81,7 +81,6 @@ def release_expired(connection: Connection, now: float) -> int:
     ).all()
     for item_id, times in Counter(row.item_id for row in rows).items():
         connection.execute(update(item).where(item.c.id == item_id).values(taken=item.c.taken - times))
-    return len(rows)
 
 
 def extend(connection: Connection, project: Project, row: Row[Any], now: float) -> float:
@@ -155,21 +154,14 @@ def _open(connection: Connection, rater_id: int, kind: str) -> bool:
 
 
 def _qualified(connection: Connection, project: Project, rater_id: int) -> bool:
-    share = pass_share(connection, project, rater_id, "qualification")
-    return share is None or share >= project.quality.pass_share
-
-
-def pass_share(connection: Connection, project: Project, rater_id: int, kind: str) -> float | None:
-    """Of the test items of a kind that the rater answered, the share answered as expected; None before the first."""
+    """Whether enough of the test items were answered as expected."""
     rows = connection.execute(
         select(entry.c.payload, item.c.expected)
         .join(item, item.c.id == entry.c.item_id)
-        .where(entry.c.rater_id == rater_id, item.c.kind == kind, entry.c.revision == 1)
+        .where(entry.c.rater_id == rater_id, item.c.kind == "qualification", entry.c.revision == 1)
     ).all()
-    if not rows:
-        return None
     right = [tasks.agrees(project, json.loads(row.payload), json.loads(row.expected or "{}")) for row in rows]
-    return sum(right) / len(right)
+    return not right or sum(right) / len(right) >= project.quality.pass_share
 
 
 def _left(connection: Connection, project: Project) -> int | None:

@@ -18,11 +18,12 @@ from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.studio import people, schema
 from plainly.studio.project import Project
-from plainly.studio.store import Store, create_tables, note
+from plainly.studio.results import NewProject
+from plainly.studio.store import Store, create_tables, note, shown
 
 
-def create(store: Store, project: Project, *, directory: Path, demo: bool = False) -> str:
-    """Fill a new database with the project and its items; the token of the owner's link."""
+def create(store: Store, project: Project, *, directory: Path, demo: bool = False) -> NewProject:
+    """Fill a new database with the project and its items."""
     items = [*gather(project, directory=directory, demo=demo), *_quality_items(project, directory)]
     create_tables(store)
 
@@ -32,9 +33,9 @@ def create(store: Store, project: Project, *, directory: Path, demo: bool = Fals
         connection.execute(insert(schema.about), about)
         add_items(connection, items)
         note(connection, "command line", "create", {"items": len(items)})
-        return people.invite(connection, "owner", label="first owner", once=True)
+        return people.owner_path(connection)
 
-    return store.write_now(work)
+    return NewProject(project.name, shown(store.url), store.write_now(work), len(items))
 
 
 def add_items(connection: Connection, items: Sequence[Mapping[str, Any]]) -> None:

@@ -26,8 +26,8 @@ from plainly.studio.answers import fingerprint
 from plainly.studio.creation import add_items, make_item
 from plainly.studio.exports import COLUMNS, original
 from plainly.studio.project import Project, parse_project
-from plainly.studio.results import Imported
-from plainly.studio.store import Store, create_tables, note
+from plainly.studio.results import NewProject
+from plainly.studio.store import Store, create_tables, note, shown
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,13 @@ class _Load:
     answers: Sequence[tuple[int, str, dict[str, Any]]]
 
 
-def import_set(store: Store, name: str) -> Imported:
+def import_set(store: Store, name: str) -> NewProject:
     """Make a project of a named set, or of a table of ratings: any that ``plainly meta`` reads."""
     load = _load(name)
     create_tables(store)
-    return store.write_now(lambda connection: _store(connection, load, name))
+    owner_path = store.write_now(lambda connection: _store(connection, load, name))
+    people_asked = {rater for _, rater, _ in load.answers}
+    return NewProject(name, shown(store.url), owner_path, len(load.items), len(people_asked), len(load.answers))
 
 
 def _load(name: str) -> _Load:
@@ -148,7 +150,7 @@ def _scale(name: str, values: Floats) -> dict[str, Any]:
     return {"name": name, "question": name, "minimum": low, "maximum": high, "level": level}
 
 
-def _store(connection: Connection, load: _Load, name: str) -> Imported:
+def _store(connection: Connection, load: _Load, name: str) -> str:
     now = time.time()
     connection.execute(insert(schema.about).values(key="project", value=load.project.to_json()))
     add_items(connection, load.items)
@@ -176,8 +178,7 @@ def _store(connection: Connection, load: _Load, name: str) -> Imported:
     connection.execute(insert(schema.entry), entries)
     _count_taken(connection)
     note(connection, "command line", "import", {"name": name, "answers": len(entries)})
-    owner = people.invite(connection, "owner", label="first owner", once=True)
-    return Imported(name, len(load.items), len(names), len(entries), f"/join/{owner}")
+    return people.owner_path(connection)
 
 
 def _count_taken(connection: Connection) -> None:

@@ -61,7 +61,6 @@ class Person:
     id: int
     pseudonym: str
     role: str
-    state: str
     session: str
 
 
@@ -82,6 +81,11 @@ def invite(
     )
     note(connection, by, "invite", {"kind": kind, "label": label})
     return token
+
+
+def owner_path(connection: Connection) -> str:
+    """The path of the first owner's link."""
+    return f"/join/{invite(connection, 'owner', label='first owner', once=True)}"
 
 
 def find_invitation(connection: Connection, token: str) -> Row[Any]:
@@ -109,13 +113,10 @@ def accept(connection: Connection, project: Project, secret: Secret, token: str,
         values["rater_id"] = person.id
     connection.execute(update(invitation).where(invitation.c.id == row.id).values(**values))
     note(connection, person.pseudonym, "join", {"invitation": row.id})
-    return open_session(connection, person.id, row.id)
+    return _open_session(connection, person.id, row.id)
 
 
-def open_session(
-    connection: Connection, rater_id: int, invitation_id: int | None, *, seconds: float | None = None
-) -> str:
-    """A new session; its token."""
+def _open_session(connection: Connection, rater_id: int, invitation_id: int) -> str:
     token = secrets.token_urlsafe(32)
     now = time.time()
     connection.execute(delete(session).where(session.c.expires_at < now))
@@ -125,7 +126,7 @@ def open_session(
             rater_id=rater_id,
             invitation_id=invitation_id,
             created_at=now,
-            expires_at=now + (SESSION_SECONDS if seconds is None else seconds),
+            expires_at=now + SESSION_SECONDS,
         )
     )
     return token
@@ -138,7 +139,7 @@ def who(connection: Connection, token: str | None) -> Person | None:
     row = connection.execute(_WHO, {"wanted": hashed(token)}).first()
     if row is None or row.expires_at < time.time() or row.state == "removed":
         return None
-    return Person(row.id, row.pseudonym, row.role, row.state, row.token_hash)
+    return Person(row.id, row.pseudonym, row.role, row.token_hash)
 
 
 def revoke(connection: Connection, invitation_id: int, *, by: str) -> None:
@@ -155,11 +156,6 @@ def revoke(connection: Connection, invitation_id: int, *, by: str) -> None:
 def completion_code(project: Project, secret: Secret, pseudonym: str) -> str:
     """What a crowd platform wants to see from someone who is done."""
     return project.crowd.completion_code or secret.sign("completion", pseudonym)[:10].upper()
-
-
-def new_pseudonym() -> str:
-    """An id that says nothing about its person, and nothing about the order in which people came."""
-    return "r-" + secrets.token_hex(5)
 
 
 def _person_key(project: Project, secret: Secret, crowd: Mapping[str, str]) -> str | None:
@@ -183,7 +179,8 @@ def _new_person(
     return connection.execute(
         insert(rater)
         .values(
-            pseudonym=new_pseudonym(),
+            # It says nothing about the person, and nothing about the order in which people came.
+            pseudonym="r-" + secrets.token_hex(5),
             role="owner" if row.kind == "owner" else "rater",
             state="active",
             crowd=json.dumps(dict(crowd)),

@@ -10,21 +10,24 @@ from plainly.result import Note, Record, Result, Table
 
 SCHEMA = "plainly.studio/1"
 LOCAL_URL = "http://127.0.0.1:8000"
-_OWNER_LINK = Note("This is your owner link; it works once and is shown only now.")
 
 
 @dataclass(frozen=True, repr=False)
-class Created(Result):
-    """A new project: where its data are, and the path of its first owner's link."""
+class NewProject(Result):
+    """A project that was made: where its data are, what it began with, and the path of its first owner's link."""
 
     project: str
     database: str
     owner_path: str
-    file: str
-    wrote_file: bool
+    items: int
+    raters: int = 0
+    answers: int = 0
+    file: str = ""
+    wrote_file: bool = False
 
     def records(self) -> list[Record]:
-        return [{"project": self.project, "database": self.database, "owner_path": self.owner_path}]
+        counts = {"items": self.items, "raters": self.raters, "answers": self.answers}
+        return [{"project": self.project, "database": self.database, "owner_path": self.owner_path, **counts}]
 
     def json(self) -> Record:
         return {"schema": SCHEMA, **self.records()[0]}
@@ -34,34 +37,13 @@ class Created(Result):
 
     def notes(self) -> list[Note]:
         wrote = [Note(f"Wrote {self.file}.")] if self.wrote_file else []
-        ready = Note(f"{self.project}: ready in {self.database}.")
-        link = Note(f"{LOCAL_URL}{self.owner_path}", "claim")
-        return [link, _OWNER_LINK, *wrote, ready, Note(f"Next: plainly studio serve {self.file}")]
-
-
-@dataclass(frozen=True, repr=False)
-class Imported(Result):
-    """How much came in, and the path of the link to look at it."""
-
-    name: str
-    items: int
-    raters: int
-    answers: int
-    owner_path: str
-
-    def records(self) -> list[Record]:
-        counts = {"items": self.items, "raters": self.raters, "answers": self.answers}
-        return [{"project": self.name, **counts, "owner_path": self.owner_path}]
-
-    def json(self) -> Record:
-        return {"schema": SCHEMA, **self.records()[0]}
-
-    def tables(self) -> list[Table]:
-        return []
-
-    def notes(self) -> list[Note]:
-        counts = f"{self.name}: {self.items} items, {self.raters} raters, {self.answers} answers."
-        return [Note(f"{LOCAL_URL}{self.owner_path}", "claim"), _OWNER_LINK, Note(counts)]
+        return [
+            Note(f"{LOCAL_URL}{self.owner_path}", "claim"),
+            Note("This is your owner link; it works once and is shown only now."),
+            *wrote,
+            Note(f"{self.project}: {self.items} items, {self.raters} raters, {self.answers} answers."),
+            Note(f"It is ready in {self.database}. Next: plainly studio serve {self.file}"),
+        ]
 
 
 @dataclass(frozen=True, repr=False)
