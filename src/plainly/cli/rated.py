@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, default: str | None = None
         default=default,
         metavar="RATINGS",
         help="a public set (simplicity-da, acl2018, structural-simplicity, or a card of ratings: plainly data list) or "
-        f"a table of ratings: CSV, TSV, JSONL, Parquet, .ods, .xlsx{shown}",
+        f"a table of ratings: CSV, TSV, JSONL, Parquet, .ods, .xlsx; or a study: its project's .toml{shown}",
     )
     how = parser.add_argument_group("how to read the ratings")
     options.add_columns(how, "system, item, rater, dimension, rating, source, output, type")
