@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from plainly import studio
+from plainly.cli.progress import bar
 from plainly.files import write_whole
 from plainly.render.show import add_formats, say, show
 
@@ -83,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _create(project: Path, form: str | None, *, demo: bool, database: str | None, **options: Any) -> None:
     chosen: Any = {name: value for name, value in options.items() if value is not None}
-    show(studio.create(project, demo=demo, database=database, **chosen), form)
+    show(studio.create(project, demo=demo, database=database, progress=bar, **chosen), form)
 
 
 def _export(project: Path, form: str, *, output: str, database: str | None) -> None:
@@ -99,7 +100,7 @@ _ACTIONS: dict[str, Callable[..., object]] = {
     "serve": lambda project, form, **options: studio.serve(project, ready=say, **options),
     "invite": lambda project, form, **options: show(studio.invite(project, **options), form),
     "export": _export,
-    "import": lambda project, form, **options: show(studio.import_set(project, **options), form),
+    "import": lambda project, form, **options: show(studio.import_set(project, progress=bar, **options), form),
     "status": lambda project, form, **options: show(studio.status(project, **options), form),
     "backup": lambda project, form, **options: studio.backup(project, **options),
 }

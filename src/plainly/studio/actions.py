@@ -14,6 +14,7 @@ from typing import Unpack
 
 from plainly.errors import BadInput
 from plainly.inputs.files import PathLike
+from plainly.progress import Progress, unseen
 from plainly.ratings.types import Judgements
 from plainly.studio import creation, exports, imports, people
 from plainly.studio.ledger import Ledger
@@ -27,22 +28,27 @@ DATABASE = "PLAINLY_STUDIO_DATABASE"
 
 
 def create(
-    file: PathLike, *, database: str | None = None, demo: bool = False, **options: Unpack[ProjectOptions]
+    file: PathLike,
+    *,
+    database: str | None = None,
+    demo: bool = False,
+    progress: Progress = unseen,
+    **options: Unpack[ProjectOptions],
 ) -> NewProject:
     """Make a project's database, and its file from the options where there is none yet."""
     path = Path(file)
     wrote = write_project(path, options, demo=demo)
     with _nothing_left_of([path] if wrote else []), _new_database(path, database) as store:
-        project = creation.create(store, read_project(path), directory=path.parent, demo=demo)
+        project = creation.create(store, read_project(path), directory=path.parent, demo=demo, progress=progress)
         Secret(_secret(path))
     return replace(project, file=str(path), wrote_file=wrote)
 
 
-def import_set(file: PathLike, name: str, *, database: str | None = None) -> NewProject:
+def import_set(file: PathLike, name: str, *, database: str | None = None, progress: Progress = unseen) -> NewProject:
     """Make a project of a public set of ratings or annotations, or of a table of ratings."""
     path = Path(file)
     with _new_database(path, database) as store:
-        project = imports.import_set(store, name)
+        project = imports.import_set(store, name, progress=progress)
         Secret(_secret(path))
     return replace(project, file=str(path))
 

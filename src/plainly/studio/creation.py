@@ -16,15 +16,21 @@ from sqlalchemy import Connection, func, insert, select
 from plainly import data, inputs
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
+from plainly.progress import Progress, unseen
 from plainly.studio import people, schema
 from plainly.studio.project import Project
 from plainly.studio.results import NewProject
 from plainly.studio.store import Store, create_tables, note, shown
 
 
-def create(store: Store, project: Project, *, directory: Path, demo: bool = False) -> NewProject:
+def create(
+    store: Store, project: Project, *, directory: Path, demo: bool = False, progress: Progress = unseen
+) -> NewProject:
     """Fill a new database with the project and its items."""
-    items = [*gather(project, directory=directory, demo=demo), *_quality_items(project, directory)]
+    items = [
+        *gather(project, directory=directory, demo=demo, progress=progress),
+        *_quality_items(project, directory),
+    ]
     create_tables(store)
 
     def work(connection: Connection) -> str:
@@ -70,9 +76,11 @@ def make_item(
     }
 
 
-def gather(project: Project, *, directory: Path, demo: bool = False) -> list[dict[str, Any]]:
+def gather(
+    project: Project, *, directory: Path, demo: bool = False, progress: Progress = unseen
+) -> list[dict[str, Any]]:
     """The items of the project's data, in random order."""
-    evalset, outputs = data.demo() if demo else _read(project, directory)
+    evalset, outputs = data.demo() if demo else _read(project, directory, progress)
     order = list(range(len(evalset)))
     rng = random.Random(project.seed)
     rng.shuffle(order)
@@ -96,17 +104,19 @@ def gather(project: Project, *, directory: Path, demo: bool = False) -> list[dic
     return items
 
 
-def _read(project: Project, directory: Path) -> tuple[EvalSet, Mapping[str, Sequence[str]]]:
+def _read(project: Project, directory: Path, progress: Progress) -> tuple[EvalSet, Mapping[str, Sequence[str]]]:
     where = project.data
     if where.test_set:
-        evalset = data.load(where.test_set)
+        evalset = data.load(where.test_set, progress=progress)
         against = where.test_set
     elif where.source:
         evalset = inputs.read_evalset(source=directory / where.source)
         against = where.source
     else:
         raise BadInput('The project names no data. Say [data] test_set = "asset/test" or source = "FILE".')
-    outputs: dict[str, Sequence[str]] = {system: data.outputs(where.test_set, system) for system in where.systems}
+    outputs: dict[str, Sequence[str]] = {}
+    if where.systems:
+        outputs |= data.outputs_of(where.test_set, where.systems, progress=progress)
     if where.outputs:
         named = [_beside(directory, spec) for spec in where.outputs]
         outputs |= inputs.read_outputs(named, n=len(evalset), against=against, sources=evalset.sources, ids=evalset.ids)

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, insert, select
 from plainly import data
 from plainly.errors import BadInput
 from plainly.inputs.tables import Sheet
+from plainly.progress import Progress, unseen
 from plainly.ratings.read import AVERAGED, ratings_in, roles_of, table_of
 from plainly.ratings.types import guess_scale
 from plainly.stats.resample import Floats
@@ -39,16 +40,16 @@ class _Load:
     answers: Sequence[tuple[int, str, dict[str, Any]]]
 
 
-def import_set(store: Store, name: str) -> NewProject:
+def import_set(store: Store, name: str, *, progress: Progress = unseen) -> NewProject:
     """Make a project of a named set, or of a table of ratings: any that ``plainly meta`` reads."""
-    load = _load(name)
+    load = _load(name, progress)
     create_tables(store)
     owner_path = store.write_now(lambda connection: _store(connection, load, name))
     people_asked = {rater for _, rater, _ in load.answers}
     return NewProject(name, shown(store.url), owner_path, len(load.items), len(people_asked), len(load.answers))
 
 
-def _load(name: str) -> _Load:
+def _load(name: str, progress: Progress) -> _Load:
     if Path(name).is_file():
         table = table_of(name)
         cells = {column: list(map(original, cells)) for column, cells in table.columns.items()}
@@ -57,12 +58,10 @@ def _load(name: str) -> _Load:
     if card.kind == "annotations":
         return _annotations(name)
     if name == "asset/pairwise":
-        return _pairwise(name)
+        return _pairwise(name, progress)
     if card.kind != "ratings":
         raise BadInput(f"{name} holds {card.kind}; ratings and annotations can be imported. See: plainly data list")
-    published = data.table(name)
-    columns = {column: list(cells) for column, cells in published.columns.items()}
-    return _ratings(name, Sheet(columns, name, range(1, 1 + len(published)), "row"))
+    return _ratings(name, data.table(name, progress=progress))
 
 
 def _annotations(name: str) -> _Load:
@@ -117,9 +116,9 @@ def _text(cells: Sequence[object] | None, row: int) -> str:
     return "" if cells is None or cells[row] is None else str(cells[row])
 
 
-def _pairwise(name: str) -> _Load:
+def _pairwise(name: str, progress: Progress) -> _Load:
     """ASSET against another set, one item for each pair of texts and question."""
-    table = data.table(name)
+    table = data.table(name, progress=progress)
     places: dict[tuple[str, ...], int] = {}
     items: list[dict[str, Any]] = []
     answers: list[tuple[int, str, dict[str, Any]]] = []
