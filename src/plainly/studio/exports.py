@@ -82,15 +82,9 @@ def _ratings(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Rati
 
 def _rating_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
     for rating in _ratings(project, unit, answer):
-        yield {
-            "system": rating.system,
-            "item": rating.item,
-            "rater": rating.rater,
-            "dimension": rating.dimension,
-            "rating": rating.value if rating.said else None,
-            "source": unit.source,
-            "output": unit.output,
-        }
+        *who, value = rating
+        cells = (*who, value if rating.said else None, unit.source, unit.output)
+        yield dict(zip(COLUMNS["rating"], cells, strict=False))
 
 
 def _ranking_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:

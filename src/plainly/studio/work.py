@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -40,12 +41,7 @@ async def claim(call: Call) -> Response:
     claimed = await studio.write(
         lambda connection: assign.claim(connection, studio.project, person.id, want=want, have=numbers, now=time.time())
     )
-    told: dict[str, Any] = {
-        "items": list(claimed.items),
-        "state": claimed.state,
-        "answered": claimed.answered,
-        "total": claimed.total,
-    }
+    told = asdict(claimed)
     if claimed.state == "finished":
         code = people.completion_code(studio.project, studio.secret, person.pseudonym)
         told["code"] = code
