@@ -162,7 +162,7 @@ def test_only_ratings_by_people_become_a_project_and_a_failed_one_leaves_nothing
     np.testing.assert_array_equal(judged["simplicity"].values, [[[2, -1], [0, np.nan]]])
 
 
-def test_results_show_themselves(make: Make, tmp_path: Path) -> None:
+def test_results_show_themselves(make: Make, tmp_path: Path, capsys: Any) -> None:
     created = studio.create(tmp_path / "demo.toml", demo=True, task="ranking", overlap=3)
     assert created.json() | {"owner_path": ""} == {
         "schema": "plainly.studio/1",
@@ -184,6 +184,9 @@ def test_results_show_themselves(make: Make, tmp_path: Path) -> None:
     (table,) = status.tables()
     assert table.caption == "12 of 12 answers by 2 raters"
     assert [row[0] for row in table.rows] == [scale.name for scale in place.project.scales]
+    assert main(["studio", "status", str(place.file), "--csv", "--strict"]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert (header, len(lines)) == ("name,level,alpha,ratings,compared", 4)
     assert status.to_pandas()["ratings"].tolist() == [12] * 4
     assert studio.backup(place.file, tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
 

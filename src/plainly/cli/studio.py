@@ -12,6 +12,7 @@ from plainly import studio
 from plainly.cli.progress import bar
 from plainly.files import write_whole
 from plainly.render.show import add_formats, say, show
+from plainly.result import Result
 
 HELP = """run the human evaluation: a web application in which people rate, annotate and rank
 
@@ -77,30 +78,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do what the arguments say; the exit status."""
     options = dict(vars(args))
-    form = options.pop("format", None)
-    _ACTIONS[options.pop("action")](options.pop("project"), form, **options)
-    return 0
+    strict = options.pop("strict", False)
+    form = options.pop("format", None) if args.action != "export" else None
+    result = _ACTIONS[options.pop("action")](options.pop("project"), **options)
+    warned = show(result, form) if result is not None else 0
+    return int(strict and warned > 0)
 
 
-def _create(project: Path, form: str | None, *, demo: bool, database: str | None, **options: Any) -> None:
+def _create(project: Path, *, demo: bool, database: str | None, **options: Any) -> Result:
     chosen: Any = {name: value for name, value in options.items() if value is not None}
-    show(studio.create(project, demo=demo, database=database, progress=bar, **chosen), form)
+    return studio.create(project, demo=demo, database=database, progress=bar, **chosen)
 
 
-def _export(project: Path, form: str, *, output: str, database: str | None) -> None:
-    content = studio.export(project, form, database=database)
+def _export(project: Path, *, format: str, output: str, database: str | None) -> None:
+    content = studio.export(project, format, database=database)
     if output == "-":
         sys.stdout.buffer.write(content)
     else:
         write_whole(output, content)
 
 
-_ACTIONS: dict[str, Callable[..., object]] = {
+def _backup(project: Path, *, output: Path, database: str | None) -> None:
+    studio.backup(project, output, database=database)
+
+
+# Not the functions themselves: naming them would import the studio before it is known that it is wanted.
+_ACTIONS: dict[str, Callable[..., Result | None]] = {
     "create": _create,
-    "serve": lambda project, form, **options: studio.serve(project, ready=say, **options),
-    "invite": lambda project, form, **options: show(studio.invite(project, **options), form),
+    "serve": lambda project, **options: studio.serve(project, ready=say, **options),
+    "invite": lambda project, **options: studio.invite(project, **options),
     "export": _export,
-    "import": lambda project, form, **options: show(studio.import_set(project, progress=bar, **options), form),
-    "status": lambda project, form, **options: show(studio.status(project, **options), form),
-    "backup": lambda project, form, **options: studio.backup(project, **options),
+    "import": lambda project, **options: studio.import_set(project, progress=bar, **options),
+    "status": lambda project, **options: studio.status(project, **options),
+    "backup": _backup,
 }
