@@ -23,8 +23,7 @@ FILTER = """async ([id, value]) => {
 def test_ten_systems_on_asset(mirror: Path, open_page: Any, tmp_path: Path) -> None:
     evalset = data.load("asset/test")
     outputs = {system: data.outputs("asset/test", system) for system in data.systems("asset/test")[:10]}
-    path = plainly.report(evalset=evalset, outputs=outputs, out=tmp_path / "asset.html").page
-    assert path is not None
+    path = plainly.report(evalset=evalset, outputs=outputs, out=tmp_path / "asset.html").pages[0]
     assert path.stat().st_size <= 3_000_000
     page = open_page(path)
     counts = {word: page.evaluate(FILTER, ["search", word]) for word in ("film", "", "zyzzyva")}

@@ -7,7 +7,7 @@ written down (``document``, ``paper``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -36,12 +36,12 @@ _FORMATS = ("svg", "pdf", "png")
 
 @dataclass(frozen=True, repr=False)
 class Report(Result):
-    """A report, to be written as a page, or as figures and tables; ``page`` and ``figures`` are what was written."""
+    """A report, to be written as a page, or as figures and tables; it knows what was written where."""
 
     overview: Overview
     title: str = _TITLE
-    page: Path | None = None
-    figures: tuple[Path, ...] = ()
+    pages: list[Path] = field(default_factory=list)
+    figures: list[Path] = field(default_factory=list)
 
     @cached_property
     def plots(self) -> tuple[Plot, ...]:
@@ -65,7 +65,8 @@ class Report(Result):
     def write(self, path: str | Path) -> Path:
         """Write the page and return where it is."""
         write_whole(path, self.html)
-        return Path(path)
+        self.pages.append(Path(path))
+        return self.pages[-1]
 
     def write_figures(
         self, directory: str | Path, *, formats: Sequence[str] = _FORMATS, progress: Progress = unseen
@@ -76,14 +77,14 @@ class Report(Result):
             target.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadInput(f"Cannot make the directory {directory}: {error.strerror or error}.") from error
-        written = []
+        self.figures.clear()
         total = len(self.plots) * len(formats) + len(paper.EXPORTS)
         with progress("drawing figures", total=total, unit="files") as tell:
             for name, content in self._files(formats):
                 write_whole(target / name, content)
-                written.append(target / name)
+                self.figures.append(target / name)
                 tell(1)
-        return written
+        return self.figures
 
     def _files(self, formats: Sequence[str]) -> Iterator[tuple[str, str | bytes]]:
         for plot in self.plots:
@@ -98,8 +99,8 @@ class Report(Result):
 
     def json(self) -> Record:
         """Schema plainly.report/1."""
-        page = None if self.page is None else str(self.page)
-        return {**self.overview.json(), "page": page, "figures": [str(path) for path in self.figures]}
+        page = str(self.pages[-1]) if self.pages else None
+        return {**self.overview.json(), "page": page, "figures": list(map(str, self.figures))}
 
     def tables(self) -> list[Table]:
         """The scores."""
@@ -107,9 +108,7 @@ class Report(Result):
 
     def notes(self) -> list[Note]:
         """The summary, what was written, what was left out, and what may be wrong with the texts."""
-        written = []
-        if self.page is not None:
-            written.append(Note(f"Wrote {self.page} ({size(len(self.html.encode()))})."))
+        written = [Note(f"Wrote {path} ({size(len(self.html.encode()))}).") for path in self.pages]
         if self.figures:
             written.append(Note(f"Wrote {len(self.figures)} files to {self.figures[0].parent}."))
         return [*self.overview.notes(), *written]
@@ -138,12 +137,12 @@ def report(
     judgements = _judgements(ratings)
     evaluation = asked(data, **options)
     contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
-    made = Report(contents, title or evaluation.evalset.name or _TITLE)
+    result = Report(contents, title or evaluation.evalset.name or _TITLE)
     if out is not None:
-        made = replace(made, page=made.write(out))
+        result.write(out)
     if figures is not None:
-        made = replace(made, figures=tuple(made.write_figures(figures, progress=progress)))
-    return made
+        result.write_figures(figures, progress=progress)
+    return result
 
 
 def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair.TopLevelMixin:
