@@ -55,8 +55,7 @@ def run(args: argparse.Namespace) -> int:
         sampling=options.sampling(args),
         progress=bar,
     )
-    show(result, args.format)
-    return 0
+    return int(show(result, args.format) > 0 and args.strict)
 
 
 def _data(args: argparse.Namespace) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from plainly.progress import Progress, unseen
 from plainly.questions.overview import Overview, overview
 from plainly.questions.overview.summary import Sentence
 from plainly.questions.score import Options, asked
-from plainly.ratings import Judgements, load, read_ratings
+from plainly.ratings import RatingsLike, take
 from plainly.render.numbers import size
 from plainly.result import Note, Record, Result, Table
 from plainly.scoring.scores import Evaluation, SystemScores
@@ -120,7 +120,7 @@ def report(
     title: str = "",
     labeller: str | None = "rules",
     audit: bool = True,
-    ratings: Any = None,
+    ratings: RatingsLike = None,
     out: str | Path | None = None,
     figures: str | Path | None = None,
     **options: Unpack[Options],
@@ -134,7 +134,7 @@ def report(
     if out is not None and not Path(out).resolve().parent.is_dir():
         raise BadInput(f"Cannot write {out}: there is no directory {Path(out).parent}. Make it first.")
     progress = options.get("progress", unseen)
-    judgements = _judgements(ratings)
+    judgements = None if ratings is None else take(ratings, progress=progress)
     evaluation = asked(data, **options)
     contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
     result = Report(contents, title or evaluation.evalset.name or _TITLE)
@@ -156,9 +156,3 @@ def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair
     if drawn is None:
         raise BadInput(f"{chosen} is undefined for every system, so there is nothing to plot.")
     return drawn.chart
-
-
-def _judgements(ratings: Any) -> Judgements | None:
-    if not isinstance(ratings, (str, Path)):
-        return ratings  # type: ignore[no-any-return]
-    return read_ratings(ratings) if Path(ratings).exists() else load(str(ratings))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +18,9 @@ from plainly.errors import BadInput, PlainlyError, way
 from plainly.progress import Progress, unseen
 from plainly.questions.compare import TRIALS, compare
 from plainly.questions.comparisons import DECIDING, Comparisons
-from plainly.questions.meta.correlations import Row
+from plainly.questions.meta.correlations import MetricCorrelation
+from plainly.questions.meta.scores import score_units, with_texts
+from plainly.questions.meta.statistics import correlate_metrics
 from plainly.questions.overview.alarms import alarms
 from plainly.questions.overview.contents import Overview
 from plainly.questions.overview.habits import habits
@@ -77,8 +80,8 @@ def overview(
     if written and several and audit:
         parts["tricks"] = attempt("trying tricks on the metrics", lambda: tricks(evaluation, progress)) or Tricks()
     if ratings is not None:
-        parts["correlations"] = attempt("correlating with ratings", lambda: _correlations(evaluation, ratings)) or ()
-        parts["ratings"] = ratings.name or "the ratings"
+        correlate = partial(_correlations, evaluation, ratings, progress)
+        parts |= {"ratings": ratings.name, "correlations": attempt("correlating with ratings", correlate) or ()}
     return Overview(evaluation, left_out=tuple(left_out), **parts)
 
 
@@ -101,31 +104,27 @@ def _masks(evaluation: Evaluation, field: str) -> Mapping[str, npt.NDArray[np.bo
     return subsets.divide(evaluation.evalset, evaluation.outputs or {}, field)[0].masks
 
 
-def _correlations(evaluation: Evaluation, judgements: Judgements) -> tuple[Row, ...]:
+def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Progress) -> tuple[MetricCorrelation, ...]:
     """One correlation for each metric and dimension, over the outputs that were rated; signs as the metric has them."""
-    from plainly.questions.meta import meta_evaluate
-    from plainly.questions.meta.scores import score_units, with_texts
-
     texts = judgements
     if not judgements.outputs:  # ratings without the texts: those of the systems at hand
         outputs = evaluation.outputs or {}
         rated = [system for system in judgements.systems if system in outputs]
         if not rated:
             raise BadInput(
-                f"{judgements.name or 'The table'} rates {listed(judgements.systems, most=4)}, and none of the systems "
-                f"of the report. Give them the names that they have in the ratings{way('', ': NAME=FILE')}."
+                f"{judgements.name} rates {listed(judgements.systems, most=4)}, and none of the systems of the report. "
+                f"Give them the names that they have in the ratings{way('', ': NAME=FILE')}."
             )
         texts = with_texts(judgements.of_systems(rated), evaluation.evalset, {name: outputs[name] for name in rated})
     units = next(iter(texts.ratings.values())).units()
-    correlations = meta_evaluate(
+    correlations = correlate_metrics(
         texts,
-        score_units(texts, units, evaluation.specs),
+        [score_units(texts, units, evaluation.specs, progress=progress)],
         dimensions=texts.dimensions,
-        kinds=("pearson",),
-        levels=("item",),
-        accuracy=False,
-        control=(),
+        statistics=("pearson",),
+        units=("item",),
         compare=False,
-        seed=(evaluation.sampling or Sampling()).seed,
+        sampling=evaluation.sampling or Sampling(),
+        progress=progress,
     )
-    return tuple(row for row in correlations.rows if row.statistic == "pearson")
+    return correlations.rows

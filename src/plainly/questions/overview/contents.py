@@ -13,14 +13,14 @@ from plainly.errors import for_python
 from plainly.evalset import EvalSet
 from plainly.protocol import Metric
 from plainly.questions.comparisons import Comparisons
-from plainly.questions.meta.correlations import Row
+from plainly.questions.meta.correlations import MetricCorrelation
 from plainly.questions.overview.alarms import Alarm
 from plainly.questions.overview.habits import Habit
 from plainly.questions.overview.placement import PlacedOperations
 from plainly.questions.overview.spread import Five, LengthScores
 from plainly.questions.overview.summary import Sentence, sentences
 from plainly.questions.overview.tricks import Tricks
-from plainly.result import Note, Record, Result, Table, warnings
+from plainly.result import Note, Record, Result, Table
 from plainly.scoring.scores import Evaluation
 from plainly.stats.estimate import Estimate
 
@@ -42,7 +42,7 @@ class Overview(Result):
     operations: PlacedOperations | None = None
     alarms: tuple[Alarm, ...] = ()
     tricks: Tricks = field(default_factory=Tricks)
-    correlations: tuple[Row, ...] = ()  # of each metric with each dimension of the ratings
+    correlations: tuple[MetricCorrelation, ...] = ()  # of each metric with each dimension of the ratings
     ratings: str = ""  # what the ratings are called
     left_out: tuple[str, ...] = ()  # parts that could not be made, each with the reason
 
@@ -108,7 +108,7 @@ class Overview(Result):
             "figures": [],
             "summary": [sentence.text for sentence in self.summary],
             "left_out": [for_python(reason) for reason in self.left_out],
-            "warnings": warnings(self),
+            "warnings": [caution.json() for caution in self.cautions],
         }
 
     def tables(self) -> list[Table]:

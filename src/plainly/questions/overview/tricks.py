@@ -47,15 +47,16 @@ def tricks(evaluation: Evaluation, progress: Progress = unseen) -> Tricks:
     n = len(evaluation.evalset)
     chosen = np.unique(np.linspace(0, n - 1, min(MOST_TRIED, n)).astype(int))
     result = audit(
-        evaluation.evalset[chosen],
-        {system: [evaluation.outputs[system][item] for item in chosen] for system in systems},
-        directed,
+        evalset=evaluation.evalset[chosen],
+        outputs={system: [evaluation.outputs[system][item] for item in chosen] for system in systems},
+        metrics=directed,
         attacks=TRICKS,
         levels=(1.0,),
         trials=1,
         seed=(evaluation.sampling or Sampling()).seed,
+        progress=progress,
     )
-    what = {attack.name: attack.what for attack in result.sweep.plan.attacks}
+    what = {attack.name: attack.what for attack in result.sweep.design.attacks}
     gains = [
         Gain(spec, effect.attack, what[effect.attack], effect.gain / _distance(evaluation, spec), effect.fooled)
         for spec, verdict in result.verdicts.items()
