@@ -90,8 +90,8 @@ class Report(Result):
         for plot in self.plots:
             for form in formats:
                 yield f"{plot.name}.{form}", plot.drawn(form)
-        for export in paper.EXPORTS:
-            yield export.file, export.text(self.overview) + "\n"
+        for _, name, text in paper.EXPORTS:
+            yield name, text(self.overview) + "\n"
 
     def records(self) -> list[Record]:
         """The scores."""
@@ -147,7 +147,7 @@ def report(
 
 def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair.TopLevelMixin:
     """Scores by one metric, the first if none is named, with intervals: an Altair chart, which a notebook shows."""
-    from plainly.pages.score_charts import score_plots
+    from plainly.pages.charts import score_plots
 
     evaluation = result if isinstance(result, Evaluation) else result.alone
     chosen = metric if metric is not None else evaluation.specs[0]

@@ -17,9 +17,9 @@ from plainly.pages.items import payload, script_json
 from plainly.pages.marks import direction
 from plainly.pages.picture import Plot
 from plainly.questions.overview import Overview
+from plainly.questions.overview.alarms import MOST_TRIED
 from plainly.questions.overview.front import axes
 from plainly.questions.overview.summary import scope
-from plainly.questions.overview.tricks import MOST_TRIED
 from plainly.render.names import label, short, visible
 from plainly.render.numbers import interval, listed
 
@@ -67,7 +67,7 @@ def page(overview: Overview, title: str, draw: Callable[[], Iterable[Plot]]) -> 
             evidence=[{"spec": spec, **vars(evidence(overview.metric(spec)))} for spec in overview.specs],
             operation_labels=[] if overview.operations is None else list(overview.operations.labels.items()),
             browsable=bool(overview.outputs),
-            exports=[{"title": export.title, "text": export.text(overview)} for export in paper.EXPORTS],
+            exports=[{"title": title, "text": text(overview)} for title, _, text in paper.EXPORTS],
             warnings=[
                 {"code": caution.code, "message": visible(for_python(caution.message))} for caution in overview.cautions
             ],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import plainly
@@ -131,19 +130,11 @@ def _data(overview: Overview) -> Iterator[str]:
                 yield card.citation
 
 
-@dataclass(frozen=True)
-class Export:
-    """A text that is ready to paste: its title on the page, its file among the figures, and what writes it."""
-
-    title: str
-    file: str
-    text: Callable[[Overview], str]
-
-
-EXPORTS = (
-    Export("Methods paragraph", "methods.txt", methods),
-    Export("Table in LaTeX (booktabs)", "scores.tex", partial(table, form="latex")),
-    Export("Table in Markdown", "scores.md", partial(table, form="markdown")),
-    Export("Table in CSV", "scores.csv", partial(table, form="csv")),
-    Export("BibTeX", "references.bib", bibtex),
+# What is ready to paste: its title on the page, its file among the figures, and what writes it.
+EXPORTS: tuple[tuple[str, str, Callable[[Overview], str]], ...] = (
+    ("Methods paragraph", "methods.txt", methods),
+    ("Table in LaTeX (booktabs)", "scores.tex", partial(table, form="latex")),
+    ("Table in Markdown", "scores.md", partial(table, form="markdown")),
+    ("Table in CSV", "scores.csv", partial(table, form="csv")),
+    ("BibTeX", "references.bib", bibtex),
 )

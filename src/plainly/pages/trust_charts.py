@@ -9,7 +9,7 @@ from typing import Any
 from plainly.pages.marks import across, chart, colours, down, line_at, shapes, slug
 from plainly.pages.picture import Plot
 from plainly.questions.overview import Overview
-from plainly.questions.overview.tricks import Gain
+from plainly.questions.overview.alarms import Gain
 from plainly.render import plots as style
 from plainly.render.numbers import listed, number
 from plainly.render.plots import rows_height, themed

@@ -21,12 +21,11 @@ from plainly.questions.comparisons import DECIDING, Comparisons
 from plainly.questions.meta.correlations import MetricCorrelation
 from plainly.questions.meta.scores import score_units, with_texts
 from plainly.questions.meta.statistics import correlate_metrics
-from plainly.questions.overview.alarms import alarms
+from plainly.questions.overview.alarms import Tricks, alarms, tricks
 from plainly.questions.overview.contents import Overview
 from plainly.questions.overview.habits import habits
 from plainly.questions.overview.placement import placed_operations
 from plainly.questions.overview.spread import item_spreads, length_scores
-from plainly.questions.overview.tricks import Tricks, tricks
 from plainly.questions.score import advise
 from plainly.ratings.types import Judgements
 from plainly.render.numbers import listed

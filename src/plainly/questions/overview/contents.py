@@ -14,12 +14,11 @@ from plainly.evalset import EvalSet
 from plainly.protocol import Metric
 from plainly.questions.comparisons import Comparisons
 from plainly.questions.meta.correlations import MetricCorrelation
-from plainly.questions.overview.alarms import Alarm
+from plainly.questions.overview.alarms import Alarm, Tricks
 from plainly.questions.overview.habits import Habit
 from plainly.questions.overview.placement import PlacedOperations
 from plainly.questions.overview.spread import Five, LengthScores
 from plainly.questions.overview.summary import Sentence, sentences
-from plainly.questions.overview.tricks import Tricks
 from plainly.result import Note, Record, Result, Table
 from plainly.scoring.scores import Evaluation
 from plainly.stats.estimate import Estimate

@@ -11,7 +11,6 @@ import numpy as np
 from plainly.evalset import EvalSet
 from plainly.render.numbers import number
 from plainly.scoring.evaluate import evaluate
-from plainly.scoring.scores import SystemScores
 
 # Key, title, unit, metric, output.
 HABITS = (
@@ -57,7 +56,7 @@ def habits(evalset: EvalSet, outputs: Mapping[str, Sequence[str]]) -> tuple[Habi
     of_systems = evaluate(evalset, outputs, metrics, sampling=None)
     places, repeated, texts = _flat_references(evalset)
     of_people = evaluate(repeated, {"people": texts}, metrics, sampling=None)["people"] if places else None
-    counts = evalset.reference_counts
+    numbers, counts = np.array([number for _, number in places]), evalset.reference_counts
     writers = int(counts.min()) if len(counts) and counts.min() == counts.max() else 0
     measured = []
     for key, title, unit, metric, output in HABITS:
@@ -66,19 +65,12 @@ def habits(evalset: EvalSet, outputs: Mapping[str, Sequence[str]]) -> tuple[Habi
         if of_people is None:
             measured.append(Habit(key, title, unit, systems))
             continue
-        people = scale * of_people[metric].corpus[output]
-        numbers = np.array([number for _, number in places])
-        by_writer = [scale * value for value in _by_writer(of_people, metric, output, numbers, writers)]
-        spread = (min(by_writer), max(by_writer)) if writers > 1 else None
-        measured.append(Habit(key, title, unit, systems, people, spread))
+        written = of_people[metric]
+        # The first reference of every item, the second, …: sets often have one writer for each.
+        parts = [scale * written.subset(numbers == writer).corpus[output] for writer in range(writers)]
+        spread = (min(parts), max(parts)) if writers > 1 else None
+        measured.append(Habit(key, title, unit, systems, scale * written.corpus[output], spread))
     return tuple(measured)
-
-
-def _by_writer(
-    of_people: SystemScores, metric: str, output: str, numbers: np.typing.NDArray[np.int64], writers: int
-) -> list[float]:
-    """The same of the first reference of every item, of the second, …: sets often have one writer for each."""
-    return [of_people[metric].subset(numbers == writer).corpus[output] for writer in range(writers)]
 
 
 def _flat_references(evalset: EvalSet) -> tuple[list[tuple[int, int]], EvalSet, list[str]]:
