@@ -2,7 +2,8 @@
 
     python bench/pages.py     (needs Chromium and playwright, and the public ASSET files, see docs/data.md)
 
-What was asked for stands beside each figure. Figures are by the clock: run it where nothing else runs.
+What was asked for stands beside each figure. Figures are by the clock, so run it where nothing else runs; the time at
+work is what the processor spent, which others do not lengthen as much.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ def main() -> None:
         evalset = data.load("asset/test")
         outputs = {system: data.outputs("asset/test", system) for system in data.systems("asset/test")[:10]}
         evaluation = evaluate(evalset, outputs, ["sari", "bleu", "fkgl"])
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
         path = report(evaluation).write(place / "asset.html")
-        print(f"10 systems × ASSET: made in {time.perf_counter() - start:.1f} s (asked 10), ", end="")
-        print(f"{path.stat().st_size / 1e6:.2f} MB (asked 3)")
+        print(f"10 systems × ASSET: made in {time.perf_counter() - start:.1f} s (asked 5), ", end="")
+        print(f"{time.process_time() - worked:.1f} s of it at work, {path.stat().st_size / 1e6:.2f} MB (asked 3)")
         look(chromium, path, "10 systems × ASSET", ("film", "the"), asked=100)
         look(chromium, large(place), "2 systems × 10,000 items", ("breakfast", "the"), asked=250)
         studio(place)
@@ -93,8 +94,8 @@ def studio(place: Path) -> None:
     (place / "s.txt").write_text("A hard sentence.\n", encoding="utf-8")
     (place / "o.txt").write_text("An easy one.\n", encoding="utf-8")
     run = [sys.executable, "-m", "plainly", "studio"]
-    made = [*run, "create", "study.toml", "--source", "s.txt", "--outputs", "A=o.txt"]
-    subprocess.run(made, cwd=place, check=True, capture_output=True)
+    create = [*run, "create", "study.toml", "--source", "s.txt", "--outputs", "A=o.txt"]
+    subprocess.run(create, cwd=place, check=True, capture_output=True)
     times = []
     for _ in range(3):
         start = time.perf_counter()

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import re
+import typing
+from collections.abc import Iterator
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+
+from plainly import registry
+from plainly.errors import PlainlyError
+from plainly.metrics.evidence import evidence
 
 # Pages by task, in the order in which people need them. What is not there is left out; what is not listed comes last.
 NAVIGATION = {
@@ -40,18 +49,79 @@ NAVIGATION = {
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the page that is written from the registry, and set the navigation to the pages that there are."""
-    from plainly.pages.reference import markdown
-
-    files.append(File.generated(config, "metrics-reference.md", content=markdown()))
+    files.append(File.generated(config, "metrics-reference.md", content=metrics_reference()))
     there = {file.src_uri for file in files.documentation_pages()}
     listed = {page for pages in NAVIGATION.values() for page in pages.values()}
     navigation: list[dict[str, Any]] = []
     for title, pages in NAVIGATION.items():
-        found = [{name: page} for name, page in pages.items() if page in there]
-        if found:
-            navigation.append({title: found})
+        shown = [{name: page} for name, page in pages.items() if page in there]
+        if shown:
+            navigation.append({title: shown})
     rest = sorted(there - listed)
     if rest:
         navigation.append({"More": rest})
     config["nav"] = navigation
     return files
+
+
+def metrics_reference() -> str:
+    """All metrics, written from the registry: what each is, takes and gives, and what is known about it; Markdown."""
+    parts = [
+        "# All metrics",
+        "",
+        "Written from the registry of this version. The first output is the headline; parameters stand with their "
+        "defaults: `sari(variant=easse)`.",
+        "",
+        "| metric | needs | better | what it measures |",
+        "|---|---|---|---|",
+    ]
+    classes = dict(_classes())
+    for name, cls in classes.items():
+        needs = " and ".join({"source": "sources"}.get(need, need) for need in sorted(cls.needs)) or "outputs only"
+        parts.append(f"| [`{name}`](#{name}) | {needs} | {cls.better} | {_cell(evidence(cls).measures)} |")
+    for name, cls in classes.items():
+        parts += ["", *_section(name, cls)]
+    return "\n".join(parts) + "\n"
+
+
+def _classes() -> Iterator[tuple[str, type[Any]]]:
+    for name in registry.METRICS:
+        try:
+            yield name, registry.metric_class(name)
+        except (PlainlyError, ImportError):  # an extra that is not installed where the page is built
+            continue
+
+
+def _section(name: str, cls: type[Any]) -> Iterator[str]:
+    known = evidence(cls)
+    description = re.sub(r"``([^`]+)``", r"`\1`", inspect.cleandoc(cls.__doc__ or ""))
+    yield from (f"## {name} {{#{name}}}", "", description, "")
+    yield from (f"**Measures.** {known.measures}", "", f"**Does not see.** {known.blind}", "")
+    if known.papers:
+        cited = (f"[{paper.short}]({paper.url})" if paper.url else paper.short for paper in known.papers)
+        yield from (f"**Papers.** {', '.join(cited)}.", "")
+    parameters = [parameter for parameter in dataclasses.fields(cls) if parameter.init]
+    if parameters:
+        hints = typing.get_type_hints(cls)
+        yield from ("| parameter | default | may be |", "|---|---|---|")
+        for parameter in parameters:
+            default = parameter.default
+            shown = str(default).lower() if isinstance(default, bool) else str(default) or '""'
+            yield f"| `{parameter.name}` | `{shown}` | {_cell(_may_be(hints[parameter.name]))} |"
+        yield ""
+    yield f"**Outputs.** {', '.join(f'`{output}`' for output in cls.outputs)}."
+    if known.page:
+        yield from ("", f"More: [{known.page}]({known.page}.md).")
+
+
+def _may_be(hint: Any) -> str:
+    if typing.get_origin(hint) is typing.Literal:
+        return ", ".join(f"`{value}`" for value in typing.get_args(hint))
+    if isinstance(hint, type):
+        kinds = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "text"}
+        return kinds.get(hint.__name__, hint.__name__)
+    return " or ".join(_may_be(inner) for inner in typing.get_args(hint)) or str(hint)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

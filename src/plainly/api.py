@@ -45,11 +45,12 @@ def metric_names() -> tuple[str, ...]:
 def make_report(
     evaluation: Evaluation | SystemScores, *, evalset: Any = None, outputs: Any = None, **options: Any
 ) -> Report:
-    """A report on scores; from the next version on ``plainly.report(evaluation, …)``, which has its texts itself."""
+    """A report on scores; from the next version on ``plainly.report(evaluation, …)``, which may have its texts."""
     from plainly.pages import report
 
     _renamed("make_report()", "plainly.report()")
-    return report(evaluation, **options)
+    texts = {} if evalset is None or outputs is None else {"evalset": evalset, "outputs": outputs}
+    return report(evaluation, **texts, **options)
 
 
 def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair.TopLevelMixin:

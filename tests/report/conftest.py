@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import browser
+import plainly
 from plainly import data
-from plainly.pages import Report, make_report
-from plainly.scoring.evaluate import evaluate
+from plainly.pages import Report
 
 Open = Callable[..., Any]
 
@@ -20,8 +20,8 @@ Open = Callable[..., Any]
 def demo() -> Report:
     """A report on the demo: four metrics, seven systems."""
     evalset, outputs = data.demo()
-    found = evaluate(evalset, outputs, ["sari", "bleu", "fkgl", "edits"])
-    return make_report(found, evalset=evalset, outputs=outputs, title="The demo")
+    metrics = ["sari", "bleu", "fkgl", "edits"]
+    return plainly.report(evalset=evalset, outputs=outputs, metrics=metrics, title="The demo")
 
 
 @pytest.fixture(scope="package")

@@ -33,8 +33,8 @@ def test_saved_scores_give_the_same_numbers_with_texts_and_without(
     capsys.readouterr()
     summaries = []
     for words in ([saved], ["--saved", saved], [saved, "--demo"], ["--demo", "-m", "fkgl", "editor", "copy"]):
-        given = [*words, "--no-audit", "--labeller", "none", "-o", str(tmp_path / "page.html"), "--json"]
-        assert main(["report", *given]) == 0
+        rest = ["--no-audit", "--labeller", "none", "-o", str(tmp_path / "page.html"), "--json"]
+        assert main(["report", *words, *rest]) == 0
         summaries.append(json.loads(capsys.readouterr().out)["summary"])
     without, named, with_texts, afresh = summaries
     assert named == without

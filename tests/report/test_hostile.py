@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+import plainly
 from plainly.evalset import EvalSet
-from plainly.pages import Report, make_report
+from plainly.pages import Report
 from plainly.pages.items import script_json
-from plainly.pages.render import inline
-from plainly.pages.words import visible
-from plainly.scoring.evaluate import evaluate
+from plainly.pages.picture import inline
+from plainly.render.names import visible
 
 ATTACKS = (
     "<script>alert(1)</script><img src=x onerror=alert(2)>",
@@ -39,8 +39,7 @@ def hostile() -> Report:
         name=ATTACKS[0],
     )
     outputs = {ATTACKS[s] or "plain": tuple(ATTACKS[(i + s + 1) % n] for i in range(n)) for s in range(6)}
-    found = evaluate(evalset, outputs, ["fkgl", "edits"])
-    return make_report(found, evalset=evalset, outputs=outputs, title=ATTACKS[1])
+    return plainly.report(evalset=evalset, outputs=outputs, metrics=["fkgl", "edits"], title=ATTACKS[1])
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +54,7 @@ def test_nothing_runs_and_everything_shows(open_page: Any, hostile_page: Path, h
     assert page.locator("main script, main img, main iframe, main svg[onload]").count() == 0
     assert page.locator("script").count() == 2
     names = page.eval_on_selector_all("#table tbody th", "cells => cells.map(cell => cell.textContent.trim())")
-    assert {visible(system).strip() for system in hostile.material.systems} == set(names)
+    assert {visible(system).strip() for system in hostile.overview.systems} == set(names)
     for place in range(len(ATTACKS)):
         if place:
             page.get_by_role("button", name="Next").click()

@@ -15,11 +15,11 @@ ROWS = "#table tbody tr"
 
 def _ids(page: Any) -> list[str]:
     """The ids of the rows that the list shows, from the top."""
-    found: list[str] = page.eval_on_selector_all(
+    ids: list[str] = page.eval_on_selector_all(
         ".option",
         "rows => rows.sort((a, b) => a.offsetTop - b.offsetTop).map(r => r.querySelector('span').textContent)",
     )
-    return found
+    return ids
 
 
 def test_opens_from_disk_without_network_or_errors(open_page: Any, demo_page: Path) -> None:
@@ -39,8 +39,8 @@ def test_axe_finds_nothing(open_page: Any, demo_page: Path, axe: str, width: int
     page.evaluate(axe)
     for view in ("changes", "operations"):
         page.locator(f"[name=view][value={view}]").check()
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        shown = [(each["id"], [node["html"][:160] for node in each["nodes"][:3]]) for each in found["violations"]]
+        violations = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        shown = [(rule["id"], [node["html"][:160] for node in rule["nodes"][:3]]) for rule in violations]
         assert shown == [], view
 
 
@@ -48,17 +48,17 @@ def test_the_table_sorts_by_any_column(open_page: Any, demo_page: Path, demo: Re
     page = open_page(demo_page)
     bleu = page.get_by_role("columnheader", name="bleu").get_by_role("button")
     bleu.click()
-    material = demo.material
-    expected = sorted(material.systems, key=lambda system: -material.value(system, "bleu"))
+    overview = demo.overview
+    expected = sorted(overview.systems, key=lambda system: -overview.value(system, "bleu"))
     assert page.eval_on_selector_all(ROWS, COLUMN.format(0)) == expected
     assert page.locator("th[aria-sort]").count() == 1
     bleu.click()
     assert page.eval_on_selector_all(ROWS, COLUMN.format(0)) == expected[::-1]
     # Where lower is better the best comes first at the first click, and the keyboard works as the mouse does.
     page.get_by_role("columnheader", name="fkgl").get_by_role("button").press("Enter")
-    assert page.eval_on_selector_all(ROWS, COLUMN.format(0))[0] == material.ranking("fkgl")[0]
+    assert page.eval_on_selector_all(ROWS, COLUMN.format(0))[0] == overview.evaluation.ranking("fkgl")[0]
     page.get_by_role("columnheader", name="System").get_by_role("button").click()
-    assert page.eval_on_selector_all(ROWS, COLUMN.format(0)) == sorted(material.systems)
+    assert page.eval_on_selector_all(ROWS, COLUMN.format(0)) == sorted(overview.systems)
 
 
 def test_best_is_marked_and_parts_can_be_shown(open_page: Any, demo_page: Path) -> None:
@@ -72,7 +72,7 @@ def test_best_is_marked_and_parts_can_be_shown(open_page: Any, demo_page: Path) 
 
 def test_search_finds_words_of_source_outputs_and_references(open_page: Any, demo_page: Path, demo: Report) -> None:
     page = open_page(demo_page)
-    evalset, outputs = demo.material.evalset, demo.material.outputs
+    evalset, outputs = demo.overview.evalset, demo.overview.outputs
     for words in ("tensolane", "never be given", "e.g. ibuprofen"):
         page.locator("#search").fill(words)
         expected = [
@@ -95,14 +95,14 @@ def test_search_finds_words_of_source_outputs_and_references(open_page: Any, dem
 
 def test_filters_and_orders(open_page: Any, demo_page: Path, demo: Report) -> None:
     page = open_page(demo_page)
-    material = demo.material
+    overview = demo.overview
     page.locator("#system").select_option(label="noisy")
     page.get_by_label("that are split").check()
-    split = int(material.split["noisy"].sum())
+    split = int(overview.split["noisy"].sum())
     assert page.locator("#count").inner_text() == f"{split} of 72 items"
     page.get_by_label("that are split").uncheck()
     page.get_by_label("that are copied").check()
-    assert page.locator("#count").inner_text() == f"{int(material.copied['noisy'].sum())} of 72 items"
+    assert page.locator("#count").inner_text() == f"{int(overview.copied['noisy'].sum())} of 72 items"
     page.get_by_label("that are copied").uncheck()
     for box in ("where metrics disagree", "where systems differ most"):
         page.get_by_label(box).check()
@@ -110,8 +110,8 @@ def test_filters_and_orders(open_page: Any, demo_page: Path, demo: Report) -> No
         assert 0 < kept <= 20, box
         page.get_by_label(box).uncheck()
 
-    segments = material.evaluation["noisy"]["sari"].segments["sari"]
-    ranked = [material.evalset.ids[i] for i in segments.argsort(kind="stable")]
+    segments = overview.evaluation["noisy"]["sari"].segments["sari"]
+    ranked = [overview.evalset.ids[i] for i in segments.argsort(kind="stable")]
     page.locator("#order").select_option("low")
     assert _ids(page)[:5] == ranked[:5]
     page.locator("#order").select_option("high")
@@ -119,8 +119,8 @@ def test_filters_and_orders(open_page: Any, demo_page: Path, demo: Report) -> No
     page.locator("#order").select_option("difference")
     spread = {
         identifier: max(values) - min(values)
-        for i, identifier in enumerate(material.evalset.ids)
-        if (values := [material.evaluation[s]["sari"].segments["sari"][i] for s in material.systems])
+        for i, identifier in enumerate(overview.evalset.ids)
+        if (values := [overview.evaluation[s]["sari"].segments["sari"][i] for s in overview.systems])
     }
     assert spread[_ids(page)[0]] == pytest.approx(max(spread.values()), rel=1e-3)
 
@@ -148,9 +148,9 @@ def test_the_keyboard_goes_everywhere(open_page: Any, demo_page: Path) -> None:
 
 def test_differences_are_shown_word_by_word(open_page: Any, demo_page: Path, demo: Report) -> None:
     page = open_page(demo_page)
-    evalset, outputs = demo.material.evalset, demo.material.outputs
+    evalset, outputs = demo.overview.evalset, demo.overview.outputs
     blocks = page.locator("#detail > .text-block:not(.source)")
-    for at, system in enumerate(demo.material.systems):
+    for at, system in enumerate(demo.overview.systems):
         text = blocks.nth(at).locator(".prose")
         # What is not inserted is the source, what is not deleted is the output.
         parts = text.evaluate("e => [...e.childNodes].map(n => [n.nodeName, n.textContent])")
@@ -168,12 +168,12 @@ def test_operations_are_spans_with_their_names(open_page: Any, demo_page: Path, 
     page.locator("[name=view][value=operations]").check()
     assert page.locator(".legend .op sup").count() >= 3
     spans = page.locator("#detail > .text-block:not(.source) .prose .op")
-    groups = demo.material.operations
+    groups = demo.overview.operations
     assert groups is not None
-    expected = sum(len(group.output) for system in demo.material.systems for group in groups.groups[system][0])
+    expected = sum(len(group.output) for system in demo.overview.systems for group in groups.groups[system][0])
     assert spans.count() == expected > 0
     assert spans.first.locator("sup").inner_text() in groups.labels
-    lost = [group for system in demo.material.systems for group in groups.groups[system][0] if not group.output]
+    lost = [group for system in demo.overview.systems for group in groups.groups[system][0] if not group.output]
     assert page.locator("#detail .gone .op").count() == len(lost) > 0
 
 

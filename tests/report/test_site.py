@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import doctest
 import importlib
+import importlib.util
 import os
 import re
 import shlex
@@ -18,7 +19,6 @@ import pytest
 from conftest import ROOT
 from plainly import data, registry
 from plainly.cli import COMMANDS, main
-from plainly.pages.reference import markdown
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(sh|console|text|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -41,7 +41,12 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 
 
 def test_the_reference_has_every_metric_with_its_parameters_and_outputs() -> None:
-    page = markdown()
+    spec = importlib.util.spec_from_file_location("hooks", ROOT / "docs" / "hooks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    hooks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hooks)
+    page = hooks.metrics_reference()
     for name in registry.METRICS:
         cls = registry.metric_class(name)
         section = page.partition(f"## {name} {{#{name}}}")[2].partition("\n## ")[0]
@@ -51,7 +56,7 @@ def test_the_reference_has_every_metric_with_its_parameters_and_outputs() -> Non
             assert f"`{output}`" in section, (name, output)
 
 
-def _given() -> dict[str, object]:
+def _at_hand() -> dict[str, object]:
     """What pages take for granted that a reader has: texts, and ratings of items by raters."""
     evalset, outputs = data.demo()
     ratings = np.random.default_rng(7).integers(1, 6, size=(30, 3)).astype(np.float64)
@@ -65,7 +70,7 @@ def test_python_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     text = path.read_text(encoding="utf-8")
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
-    names: dict[str, object] = _given()
+    names: dict[str, object] = _at_hand()
     for number, body in enumerate(body for kind, body in BLOCK.findall(text) if kind == "python"):
         where = f"{path.name} {number + 1}"
         if ">>> " not in body:
@@ -85,7 +90,7 @@ def _commands(path: Path) -> list[str]:
         for line in re.sub(r"\\\n\s*", "", body).splitlines():
             command = line.removeprefix("$ ").partition("  #")[0].strip()
             parts = map(str.strip, command.split("&&"))
-            lines += [each for each in parts if each.startswith("plainly ") and not re.search("[|…]", each)]
+            lines += [part for part in parts if part.startswith("plainly ") and not re.search("[|…]", part)]
     return lines
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
+import plainly
 from plainly import data
 from plainly.evalset import EvalSet
-from plainly.pages import make_report
-from plainly.scoring.evaluate import evaluate
 
 FILTER = """async ([id, value]) => {
   const control = document.getElementById(id);
@@ -24,8 +23,7 @@ FILTER = """async ([id, value]) => {
 def test_ten_systems_on_asset(mirror: Path, open_page: Any, tmp_path: Path) -> None:
     evalset = data.load("asset/test")
     outputs = {system: data.outputs("asset/test", system) for system in data.systems("asset/test")[:10]}
-    found = evaluate(evalset, outputs, ["sari", "bleu", "fkgl"])
-    path = make_report(found, evalset=evalset, outputs=outputs).write(tmp_path / "asset.html")
+    path = plainly.report(evalset=evalset, outputs=outputs, out=tmp_path / "asset.html").pages[0]
     assert path.stat().st_size <= 3_000_000
     page = open_page(path)
     counts = {word: page.evaluate(FILTER, ["search", word]) for word in ("film", "", "zyzzyva")}
@@ -44,9 +42,9 @@ def test_ten_thousand_items(open_page: Any, tmp_path: Path) -> None:
         references=[small.references[i % len(small)] for i in range(n)],
     )
     outputs = {s: [written[s][i % len(small)] for i in range(n)] for s in ("editor", "noisy")}
-    found = evaluate(evalset, outputs, ["fkgl"], resamples=100)
-    made = make_report(found, evalset=evalset, outputs=outputs, labeller=None, audit=False)
-    page = open_page(made.write(tmp_path / "large.html"))
+    fast = {"resamples": 100, "labeller": None, "audit": False}
+    report = plainly.report(evalset=evalset, outputs=outputs, metrics=["fkgl"], **fast)  # type: ignore[arg-type]
+    page = open_page(report.write(tmp_path / "large.html"))
     assert page.locator("#count").inner_text() == "10,000 items"
     assert page.locator(".option").count() < 60, "the list holds only what is seen"
     page.locator("#list").focus()

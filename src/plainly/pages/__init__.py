@@ -1,7 +1,7 @@
 """Results that people want to look at: a page, figures and tables for papers, plots in notebooks.
 
-Nothing is measured here that ``plainly score``, ``compare``, ``audit``, ``operations`` and ``meta`` do not measure; the
-report gathers what they say (``gather``), draws it (``charts``) and writes it down (``document``, ``paper``).
+Nothing is measured here: ``plainly.questions.overview`` has asked what there is to say; it is drawn (``charts``) and
+written down (``document``, ``paper``).
 """
 
 from __future__ import annotations
@@ -15,77 +15,103 @@ from typing import TYPE_CHECKING, Any, Unpack
 from plainly.errors import BadInput
 from plainly.files import write_whole
 from plainly.pages import paper
-from plainly.pages.gather import Tell, gather
-from plainly.pages.material import Material
-from plainly.pages.render import Plot
-from plainly.pages.summary import Sentence, sentences
+from plainly.pages.picture import Plot
+from plainly.progress import Progress, unseen
+from plainly.questions.overview import Overview, overview
+from plainly.questions.overview.summary import Sentence
 from plainly.questions.score import Options, asked
+from plainly.ratings import RatingsLike, take
+from plainly.render.numbers import size
+from plainly.result import Note, Record, Result, Table
 from plainly.scoring.scores import Evaluation, SystemScores
 
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Material", "Report", "plot", "report"]
+__all__ = ["Overview", "Report", "plot", "report"]
+
+_TITLE = "Text simplification report"
+_FORMATS = ("svg", "pdf", "png")
 
 
-@dataclass(frozen=True)
-class Report:
-    """A report, to be written as a page, or as figures and tables; a notebook shows its summary and scores."""
+@dataclass(frozen=True, repr=False)
+class Report(Result):
+    """A report, to be written as a page, or as figures and tables; it knows what was written where."""
 
-    material: Material = field(repr=False)
+    overview: Overview
+    title: str = _TITLE
+    pages: list[Path] = field(default_factory=list)
+    figures: list[Path] = field(default_factory=list)
 
     @cached_property
     def plots(self) -> tuple[Plot, ...]:
         """Every plot, in the order of the page."""
         from plainly.pages.charts import plots
 
-        return tuple(plots(self.material))
+        return tuple(plots(self.overview))
 
     @property
     def summary(self) -> list[Sentence]:
         """The report in sentences."""
-        return sentences(self.material)
+        return self.overview.summary
 
     @cached_property
     def html(self) -> str:
         """The page."""
         from plainly.pages.document import page
 
-        return page(self.material, self.plots)
+        return page(self.overview, self.title, lambda: self.plots)
 
     def write(self, path: str | Path) -> Path:
         """Write the page and return where it is."""
         write_whole(path, self.html)
-        return Path(path)
+        self.pages.append(Path(path))
+        return self.pages[-1]
 
-    def write_figures(self, directory: str | Path, *, formats: Sequence[str] = ("svg", "pdf", "png")) -> list[Path]:
+    def write_figures(
+        self, directory: str | Path, *, formats: Sequence[str] = _FORMATS, progress: Progress = unseen
+    ) -> list[Path]:
         """Every plot in every format, the table as .tex, .md and .csv, methods.txt and references.bib."""
         target = Path(directory)
         try:
             target.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadInput(f"Cannot make the directory {directory}: {error.strerror or error}.") from error
-        written = []
-        for name, content in self._files(formats):
-            write_whole(target / name, content)
-            written.append(target / name)
-        return written
+        self.figures.clear()
+        total = len(self.plots) * len(formats) + len(paper.EXPORTS)
+        with progress("drawing figures", total=total, unit="files") as tell:
+            for name, content in self._files(formats):
+                write_whole(target / name, content)
+                self.figures.append(target / name)
+                tell(1)
+        return self.figures
 
     def _files(self, formats: Sequence[str]) -> Iterator[tuple[str, str | bytes]]:
-        for each in self.plots:
+        for plot in self.plots:
             for form in formats:
-                yield f"{each.name}.{form}", getattr(each, form)()
-        yield "scores.tex", paper.table(self.material, "latex") + "\n"
-        yield "scores.md", paper.table(self.material, "markdown") + "\n"
-        yield "scores.csv", paper.table(self.material, "csv") + "\n"
-        yield "methods.txt", paper.methods(self.material) + "\n"
-        yield "references.bib", paper.bibtex(self.material) + "\n"
+                yield f"{plot.name}.{form}", plot.drawn(form)
+        for _, name, text in paper.EXPORTS:
+            yield name, text(self.overview) + "\n"
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    def records(self) -> list[Record]:
+        """The scores."""
+        return self.overview.records()
 
-        lines = "".join(f"<li>{escape(each.text)}</li>" for each in self.summary)
-        return f"<ul>{lines}</ul>{self.material.evaluation._repr_html_()}"
+    def json(self) -> Record:
+        """Schema plainly.report/1."""
+        page = str(self.pages[-1]) if self.pages else None
+        return {**self.overview.json(), "page": page, "figures": list(map(str, self.figures))}
+
+    def tables(self) -> list[Table]:
+        """The scores."""
+        return self.overview.tables()
+
+    def notes(self) -> list[Note]:
+        """The summary, what was written, what was left out, and what may be wrong with the texts."""
+        written = [Note(f"Wrote {path} ({size(len(self.html.encode()))}).") for path in self.pages]
+        if self.figures:
+            written.append(Note(f"Wrote {len(self.figures)} files to {self.figures[0].parent}."))
+        return [*self.overview.notes(), *written]
 
 
 def report(
@@ -94,17 +120,29 @@ def report(
     title: str = "",
     labeller: str | None = "rules",
     audit: bool = True,
-    ratings: Any = None,
-    tell: Tell | None = None,
+    ratings: RatingsLike = None,
+    out: str | Path | None = None,
+    figures: str | Path | None = None,
     **options: Unpack[Options],
 ) -> Report:
     """A report on scores: ``data`` is what ``score`` takes, or an evaluation that it returned.
 
     ``labeller`` names who labels operations (None: nobody), ``audit`` says whether tricks are tried on the metrics,
-    ``ratings`` are human ratings (see plainly.ratings), and ``tell`` is told what is being done.
+    ``ratings`` are human ratings of these outputs: a file, a public set's name, or what ``plainly.ratings`` has read.
+    The page is written to ``out`` and the figures into the directory ``figures``, where they are named.
     """
+    if out is not None and not Path(out).resolve().parent.is_dir():
+        raise BadInput(f"Cannot write {out}: there is no directory {Path(out).parent}. Make it first.")
+    progress = options.get("progress", unseen)
+    judgements = None if ratings is None else take(ratings, progress=progress)
     evaluation = asked(data, **options)
-    return Report(gather(evaluation, title=title, labeller=labeller, audit=audit, ratings=ratings, tell=tell))
+    contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
+    result = Report(contents, title or evaluation.evalset.name or _TITLE)
+    if out is not None:
+        result.write(out)
+    if figures is not None:
+        result.write_figures(figures, progress=progress)
+    return result
 
 
 def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair.TopLevelMixin:
@@ -113,11 +151,8 @@ def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair
 
     evaluation = result if isinstance(result, Evaluation) else result.alone
     chosen = metric if metric is not None else evaluation.specs[0]
-    column = {system: {chosen: of[chosen]} for system, of in evaluation.items()}
-    material = Material(
-        title="", outputs={}, evalset=evaluation.evalset, evaluation=replace(evaluation, systems=column)
-    )
-    drawn = next(score_plots(material), None)
+    column = {system: {chosen: scores[chosen]} for system, scores in evaluation.items()}
+    drawn = next(score_plots(Overview(replace(evaluation, systems=column))), None)
     if drawn is None:
         raise BadInput(f"{chosen} is undefined for every system, so there is nothing to plot.")
     return drawn.chart

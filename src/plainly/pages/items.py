@@ -5,45 +5,46 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from plainly.pages.material import Material, OperationGroup, Operations
-from plainly.pages.words import label
+from plainly.questions.overview import Overview
+from plainly.questions.overview.placement import PlacedGroup, PlacedOperations
+from plainly.render.names import label, whole
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 # A script element ends at "</script"; "<!--" and the line separators have meanings of their own in HTML and JavaScript.
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def payload(material: Material) -> dict[str, Any]:
+def payload(overview: Overview) -> dict[str, Any]:
     """Columns, not records: ``outputs[system][item]``, ``scores[metric][system][item]``."""
-    systems = material.systems
+    systems = overview.systems
     return {
         "systems": [label(system) for system in systems],
-        "metrics": [{"spec": spec, "better": material.metric(spec).better} for spec in material.specs],
-        "ids": list(material.evalset.ids),
-        "groups": list(material.evalset.groups) if material.evalset.groups is not None else None,
-        "sources": list(material.evalset.sources) if material.evalset.has_sources else None,
-        "references": [list(row) for row in material.evalset.references],
-        "outputs": [list(material.outputs[system]) for system in systems] if material.outputs else [],
+        "metrics": [{"spec": spec, "better": overview.metric(spec).better} for spec in overview.specs],
+        "ids": list(overview.evalset.ids),
+        "groups": list(overview.evalset.groups) if overview.evalset.groups is not None else None,
+        "sources": list(overview.evalset.sources) if overview.evalset.has_sources else None,
+        "references": [list(row) for row in overview.evalset.references],
+        "outputs": [list(overview.outputs[system]) for system in systems] if overview.outputs else [],
         "scores": [
-            [[_short(value) for value in _segments(material, system, spec)] for system in systems]
-            for spec in material.specs
+            [[_short(value) for value in _segments(overview, system, spec)] for system in systems]
+            for spec in overview.specs
         ],
-        "split": [_bits(material.split.get(system)) for system in systems],
-        "copied": [_bits(material.copied.get(system)) for system in systems],
-        "operations": _operations(material.operations, material) if material.operations is not None else None,
+        "split": [_bits(overview.split.get(system)) for system in systems],
+        "copied": [_bits(overview.copied.get(system)) for system in systems],
+        "operations": _operations(overview.operations, systems) if overview.operations is not None else None,
     }
 
 
 def script_json(value: Any) -> str:
     """JSON for a script element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return _SURROGATE.sub("\ufffd", re.sub("[<>&\u2028\u2029]", lambda found: _ESCAPES[found[0]], text))
+    return whole(re.sub("[<>&\u2028\u2029]", lambda special: _ESCAPES[special[0]], text))
 
 
-def _segments(material: Material, system: str, spec: str) -> list[float]:
-    scores = material.evaluation[system][spec]
+def _segments(overview: Overview, system: str, spec: str) -> list[float]:
+    scores = overview.evaluation[system][spec]
     return [float(value) for value in scores.segments[scores.metric.outputs[0]]]
 
 
@@ -52,21 +53,23 @@ def _short(value: float) -> float | None:
 
 
 def _bits(mask: Any) -> str:
-    return "" if mask is None else "".join("1" if each else "0" for each in mask)
+    return "" if mask is None else "".join("1" if true else "0" for true in mask)
 
 
-def _operations(found: Operations, material: Material) -> dict[str, Any]:
-    labels = list(found.labels)
-    number = {name: place for place, name in enumerate(labels)}
+def _operations(operations: PlacedOperations, systems: Sequence[str]) -> dict[str, Any]:
+    labels = list(operations.labels)
+    number = {label: place for place, label in enumerate(labels)}
 
-    def groups(of_item: tuple[OperationGroup, ...]) -> list[list[Any]]:
-        return [[number[each.label], _flat(each.source), _flat(each.output)] for each in of_item]
+    def groups(of_item: Sequence[PlacedGroup]) -> list[list[Any]]:
+        return [[number[group.label], _flat(group.source), _flat(group.output)] for group in of_item]
 
     return {
-        "labels": [{"label": name, "title": found.labels[name], "kind": found.kinds[name]} for name in labels],
-        "groups": [[groups(of_item) for of_item in found.groups[system]] for system in material.systems],
+        "labels": [
+            {"label": label, "title": operations.labels[label], "kind": operations.kinds[label]} for label in labels
+        ],
+        "groups": [[groups(of_item) for of_item in operations.groups[system]] for system in systems],
     }
 
 
-def _flat(places: tuple[tuple[int, int], ...]) -> list[int]:
+def _flat(places: Sequence[tuple[int, int]]) -> list[int]:
     return [edge for place in places for edge in place]

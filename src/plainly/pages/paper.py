@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import plainly
-from plainly.pages import evidence
-from plainly.pages.material import Material
-from plainly.pages.summary import scope
-from plainly.pages.words import label, listed, visible
+from plainly.metrics.evidence import evidence, papers
+from plainly.questions.overview import Overview
+from plainly.questions.overview.summary import scope
 from plainly.render import tables
+from plainly.render.names import label, visible
+from plainly.render.numbers import interval, listed
 from plainly.result import Table
 
 # Marks that pass through a renderer's escaping; no text that was made visible holds them.
@@ -22,71 +24,65 @@ _MARKS = {
 }
 
 
-def table(material: Material, form: str) -> str:
+def table(overview: Overview, form: str) -> str:
     """The score table: ``latex``, ``markdown`` or ``csv``. Best in bold, those that cannot be told from it marked."""
     if form == "csv":
-        records = material.evaluation.records()
+        records = overview.evaluation.records()
         return tables.delimited(list(records[0]), [list(record.values()) for record in records]) if records else ""
-    rendered = tables.RENDERERS[form](_grid(material, form))
+    rendered = tables.RENDERERS[form](_grid(overview, form))
     for mark, text in _MARKS[form].items():
         rendered = rendered.replace(mark, text)
     if form == "latex":
-        rendered += f"\n% {_note(material)}\n% Needs \\usepackage{{booktabs}}."
+        rendered += f"\n% {_note(overview)}\n% Needs \\usepackage{{booktabs}}."
     else:
-        rendered += f"\n\n{_note(material)}"
+        rendered += f"\n\n{_note(overview)}"
     return rendered
 
 
-def _grid(material: Material, form: str) -> Table:
+def _grid(overview: Overview, form: str) -> Table:
     arrows = {"higher": "↑", "lower": "↓", "neither": ""}
     if form == "latex":
         arrows = {"higher": "(higher)", "lower": "(lower)", "neither": ""}
-    header = ("System", *(f"{spec} {arrows[material.metric(spec).better]}".strip() for spec in material.specs))
+    header = ("System", *(f"{spec} {arrows[overview.metric(spec).better]}".strip() for spec in overview.specs))
     rows = tuple(
         (
             re.sub("[\ue000-\ue002]", "", label(system)),
-            *(_cell(material, system, spec, form) for spec in material.specs),
+            *(_cell(overview, system, spec, form) for spec in overview.specs),
         )
-        for system in material.systems
+        for system in overview.systems
     )
     return Table(header, rows)
 
 
-def _cell(material: Material, system: str, spec: str, form: str) -> str:
-    value, estimate = material.value(system, spec), material.estimate(system, spec)
+def _cell(overview: Overview, system: str, spec: str, form: str) -> str:
+    value, estimate = overview.value(system, spec), overview.estimate(system, spec)
     if math.isnan(value):
         return "–"
-    mark = {"best": _BEST, "tied": _TIED}.get(material.standing(spec, system), "")
-    end = _END if mark else ""
-    if form == "markdown":
-        end = mark  # the same stars on both sides
-    shown = f"{mark}{value:.2f}{end}"
-    if estimate is not None and not math.isnan(estimate.low):
-        shown += f" [{estimate.low:.2f}, {estimate.high:.2f}]"
-    return shown
+    low, high = (estimate.low, estimate.high) if estimate is not None else (None, None)
+    shown, space, brackets = interval(value, low, high).partition(" ")
+    mark = {"best": _BEST, "tied": _TIED}.get(overview.standing(spec, system), "")
+    end = mark if form == "markdown" else _END if mark else ""  # in Markdown the same stars on both sides
+    return f"{mark}{shown}{end}{space}{brackets}"
 
 
-def _note(material: Material) -> str:
-    if not material.comparisons:
-        return f"{scope(material)}."
-    return f"{scope(material)}. Bold: best; underlined or in italics: no difference from the best may be claimed."
+def _note(overview: Overview) -> str:
+    if overview.comparisons is None:
+        return f"{scope(overview)}."
+    return f"{scope(overview)}. Bold: best; underlined or in italics: no difference from the best may be claimed."
 
 
-def methods(material: Material) -> str:
+def methods(overview: Overview) -> str:
     """What was done, in a paragraph that can be pasted, with the signature of every number."""
-    where = f" on {visible(material.evalset.name)}" if material.evalset.name else ""
-    text = f"We evaluated {scope(material)}{where}, with plainly {plainly.__version__}. "
+    where = f" on {visible(overview.evalset.name)}" if overview.evalset.name else ""
+    text = f"We evaluated {scope(overview)}{where}, with plainly {plainly.__version__}. "
     metrics = []
-    for spec in material.specs:
-        known = evidence.of(material.metric(spec)).papers
-        metrics.append(f"{spec} ({known[0].short})" if known else spec)
+    for spec in overview.specs:
+        cited = evidence(overview.metric(spec)).papers
+        metrics.append(f"{spec} ({cited[0].short})" if cited else spec)
     text += f"Metrics: {listed(metrics, most=20)}. "
-    estimates = [e for system in material.systems for spec in material.specs if (e := material.estimate(system, spec))]
-    sampling = material.evaluation.sampling
+    sampling, estimates, compared = overview.evaluation.sampling, overview.estimates, overview.comparisons
     if estimates and sampling is not None:
-        first = estimates[0]
-        text += f"Intervals are {first.level:.0%} ({first.method}, seed {sampling.seed}). "
-    compared = next(iter(material.comparisons.values()), None)
+        text += f"Intervals are {estimates[0].level:.0%} ({estimates[0].method}, seed {sampling.seed}). "
     if compared is not None:
         text += (
             f"Differences between systems were tested by {compared.deciding.replace('-', ' ')} "
@@ -94,24 +90,24 @@ def methods(material: Material) -> str:
             f"{1 - compared.sampling.level:.0%} level, "
             "with Holm's correction for all pairs within a metric (Holm 1979). "
         )
-    if material.operations is not None:
-        text += f"Operations were labelled automatically (labeller: {material.operations.labeller}). "
-    signatures = [str(next(iter(material.evaluation.values()))[spec].signature) for spec in material.specs]
+    if overview.operations is not None:
+        text += f"Operations were labelled automatically (labeller: {overview.operations.labeller}). "
+    signatures = [str(next(iter(overview.evaluation.values()))[spec].signature) for spec in overview.specs]
     return text + "Signatures: " + "; ".join(signatures) + "."
 
 
-def bibtex(material: Material) -> str:
+def bibtex(overview: Overview) -> str:
     """Entries for plainly, the data, the metrics and the statistics that were used."""
     entries: dict[str, str] = {"plainly": _own()}
-    entries |= {f"data{place}": text for place, text in enumerate(_data(material))}
-    for spec in material.specs:
-        entries |= {paper.key: paper.bibtex for paper in evidence.of(material.metric(spec)).papers}
-        if material.metric(spec).name in ("bleu", "chrf"):
-            entries["post-2018"] = evidence.papers()["post-2018"].bibtex
-    if any(material.estimate(system, spec) for system in material.systems for spec in material.specs):
-        entries["efron-1993"] = evidence.papers()["efron-1993"].bibtex
-    if material.comparisons:
-        entries |= {key: evidence.papers()[key].bibtex for key in ("riezler-2005", "holm-1979")}
+    entries |= {f"data{place}": text for place, text in enumerate(_data(overview))}
+    for spec in overview.specs:
+        cited = [paper.key for paper in evidence(overview.metric(spec)).papers]
+        if overview.metric(spec).name in ("bleu", "chrf"):
+            cited.append("post-2018")
+        entries |= {key: papers()[key].bibtex for key in cited}
+    methods = ["efron-1993"] if overview.estimates else []
+    methods += ["riezler-2005", "holm-1979"] if overview.comparisons is not None else []
+    entries |= {key: papers()[key].bibtex for key in methods}
     return "\n\n".join(dict.fromkeys(entries.values()))
 
 
@@ -122,13 +118,23 @@ def _own() -> str:
     )
 
 
-def _data(material: Material) -> Iterator[str]:
+def _data(overview: Overview) -> Iterator[str]:
     from plainly import data
 
-    name = material.evalset.name
+    name = overview.evalset.name
     if name in data.names():
         yield data.card(name).citation
         published = set(data.systems(name)) if data.card(name).kind == "evalset" else set()
         for card in data.cards():
-            if card.kind == "outputs" and name in card.of and published & set(material.systems) & set(card.systems):
+            if card.kind == "outputs" and name in card.of and published & set(overview.systems) & set(card.systems):
                 yield card.citation
+
+
+# What is ready to paste: its title on the page, its file among the figures, and what writes it.
+EXPORTS: tuple[tuple[str, str, Callable[[Overview], str]], ...] = (
+    ("Methods paragraph", "methods.txt", methods),
+    ("Table in LaTeX (booktabs)", "scores.tex", partial(table, form="latex")),
+    ("Table in Markdown", "scores.md", partial(table, form="markdown")),
+    ("Table in CSV", "scores.csv", partial(table, form="csv")),
+    ("BibTeX", "references.bib", bibtex),
+)

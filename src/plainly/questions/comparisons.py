@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -132,9 +131,7 @@ class Comparisons(Result):
 
     def ranking(self, spec: str) -> list[str]:
         """The systems by score, best first; undefined scores last."""
-        sign = 1 if self.evaluation.metrics[spec].better == "lower" else -1
-        values = {system: float(scores) for system, scores in self.evaluation.of_metric(spec).items()}
-        return sorted(values, key=lambda name: (math.isnan(values[name]), sign * values[name]))
+        return self.evaluation.ranking(spec)
 
     def clusters(self, spec: str) -> list[list[str]]:
         """The ranking, cut where everyone above beats everyone below; empty where the metric has no better side."""

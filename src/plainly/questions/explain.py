@@ -18,6 +18,7 @@ import numpy as np
 from plainly import registry
 from plainly.errors import BadInput
 from plainly.inputs.texts import TextArguments, take
+from plainly.metrics.evidence import evidence
 from plainly.metrics.sari import VARIANTS
 from plainly.render.numbers import listed, number
 from plainly.result import Listing, Note, Record, Result, Table
@@ -174,7 +175,7 @@ def _facts(name: str) -> Record:
         "name": name,
         "summary": re.split(r"(?<!\bal)\. ", description.partition("\n\n")[0].replace("\n", " "))[0].rstrip("."),
         "description": description,
-        "evidence": getattr(metric, "evidence", ""),
+        "evidence": evidence(metric).advice,
         "needs": sorted(metric.needs),
         "better": metric.better,
         "outputs": list(metric.outputs),

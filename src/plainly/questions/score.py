@@ -13,6 +13,7 @@ from plainly.engines import engine as engine_of
 from plainly.errors import BadInput, way
 from plainly.inputs.corpus import Corpus
 from plainly.inputs.texts import TextArguments, take
+from plainly.metrics.evidence import evidence
 from plainly.progress import Progress, unseen
 from plainly.protocol import Metric
 from plainly.result import Note
@@ -105,17 +106,36 @@ def asked(data: Any = None, *, paired: bool = False, **options: Unpack[Options])
             raise BadInput(f"Saved scores hold the metrics they hold; leave {way('metrics=', '-m')} out.")
         if evaluation.sampling is None or drawing:
             evaluation = estimated(dataclasses.replace(evaluation, sampling=sampling))
-        return evaluation
+        return _with_texts(evaluation, _texts(options))
     metrics, progress = options.pop("metrics", None), options.pop("progress", unseen)
     if isinstance(data, Corpus):
         evaluation = _streamed(data, chosen_metrics(metrics, data.has_references), wanted, progress, paired, options)
     else:
-        texts = {name: value for name, value in options.items() if name in TextArguments.__annotations__}
-        inputs = take(data, **cast(TextArguments, texts))
+        inputs = take(data, **_texts(options))
         specs = chosen_metrics(metrics, inputs.evalset.has_references)
         evaluation = evaluate(inputs.evalset, inputs.outputs, specs, sampling=wanted, progress=progress)
         evaluation = dataclasses.replace(evaluation, taken=inputs.notes)
     return dataclasses.replace(evaluation, advise=advise if advice else None)
+
+
+def _texts(options: Mapping[str, Any]) -> TextArguments:
+    texts = {name: value for name, value in options.items() if name in TextArguments.__annotations__}
+    return cast(TextArguments, texts)
+
+
+def _with_texts(evaluation: Evaluation, texts: TextArguments) -> Evaluation:
+    """Saved scores with the texts that were scored, which are not saved with them."""
+    if not texts:
+        return evaluation
+    inputs = take(None, **texts)
+    signature = next(iter(next(iter(evaluation.values())).values())).signature
+    if signature.data != inputs.evalset.fingerprint:
+        raise BadInput(f"These are scores of other texts ({signature}). Name the set that was scored, or score again.")
+    missing = [system for system in evaluation if system not in inputs.outputs]
+    if missing:
+        raise BadInput(f"There are scores of {missing[0]!r}, whose outputs were not given. Name them too.")
+    outputs = {system: inputs.outputs[system] for system in evaluation}
+    return dataclasses.replace(evaluation, evalset=inputs.evalset, outputs=outputs)
 
 
 def chosen_metrics(metrics: str | Sequence[str | Metric] | None, references: bool) -> Sequence[str | Metric]:
@@ -130,9 +150,7 @@ def advise(evaluation: Evaluation) -> list[Note]:
     from plainly.questions import doctor
 
     notes = [
-        Note(f"{spec}: {evidence}")
-        for spec, metric in evaluation.metrics.items()
-        if (evidence := getattr(metric, "evidence", ""))
+        Note(f"{spec}: {advice}") for spec, metric in evaluation.metrics.items() if (advice := evidence(metric).advice)
     ]
     if evaluation.outputs is not None:
         written = {system: texts for system, texts in evaluation.outputs.items() if not system.startswith("(")}

@@ -9,11 +9,17 @@ from collections.abc import Sequence
 MOST_NAMES = 8
 
 
-def number(value: float | None, decimals: int = 2, *, sign: bool = False, undefined: str = "undefined") -> str:
-    """A number with so many decimals; ``sign`` shows a plus too."""
+def number(
+    value: float | None, decimals: int = 2, *, sign: bool = False, undefined: str = "undefined", page: bool = False
+) -> str:
+    """A number with so many decimals; ``sign`` shows a plus too.
+
+    On a ``page`` it is set as in print: a true minus, and a dash for what is undefined.
+    """
     if value is None or math.isnan(value):
-        return undefined
-    return f"{value:{'+' if sign else ''}.{decimals}f}"
+        return "–" if page else undefined
+    shown = f"{value:{'+' if sign else ''}.{decimals}f}"
+    return shown.replace("-", "−") if page else shown
 
 
 def signed(value: float, decimals: int = 2) -> str:
@@ -22,13 +28,19 @@ def signed(value: float, decimals: int = 2) -> str:
 
 
 def interval(
-    value: float | None, low: float | None, high: float | None, decimals: int = 2, *, sign: bool = False
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    decimals: int = 2,
+    *,
+    sign: bool = False,
+    page: bool = False,
 ) -> str:
     """``43.18 [41.39, 45.18]``; without the brackets where there is no interval."""
-    shown = number(value, decimals, sign=sign)
+    shown = number(value, decimals, sign=sign, page=page)
     if value is None or low is None or high is None or math.isnan(value) or math.isnan(low):
         return shown
-    return f"{shown} [{low:.{decimals}f}, {high:.{decimals}f}]"
+    return f"{shown} [{number(low, decimals, page=page)}, {number(high, decimals, page=page)}]"
 
 
 def span(low: float, high: float, decimals: int = 2) -> str:

@@ -86,8 +86,11 @@ def converter() -> Any:
     return vl_convert
 
 
-def drawn(described: dict[str, Any], form: str) -> str | bytes:
-    """A chart, as its Vega-Lite description, in one of the formats; a page (html) carries what draws it."""
+def drawn(described: dict[str, Any], form: str, *, scale: float = 2) -> str | bytes:
+    """A chart, as its Vega-Lite description, in one of the formats; a page (html) carries what draws it.
+
+    ``scale`` is that of a PNG.
+    """
     import json
 
     if form == "json":
@@ -95,7 +98,7 @@ def drawn(described: dict[str, Any], form: str) -> str | bytes:
     if form == "html":
         return str(converter().vegalite_to_html(described, bundle=True))
     if form == "png":
-        return bytes(converter().vegalite_to_png(described, scale=2))
+        return bytes(converter().vegalite_to_png(described, scale=scale))
     if form == "pdf":
         return bytes(converter().vegalite_to_pdf(described))
     return str(converter().vegalite_to_svg(described))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -176,6 +177,12 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     def of_metric(self, spec: str) -> dict[str, Scores]:
         """One metric on every system."""
         return {system: scores[spec] for system, scores in self.systems.items()}
+
+    def ranking(self, spec: str) -> list[str]:
+        """The systems by score, best first (largest first where no side is better); undefined scores last."""
+        sign = 1 if self.metrics[spec].better == "lower" else -1
+        values = {system: float(scores) for system, scores in self.of_metric(spec).items()}
+        return sorted(values, key=lambda system: (math.isnan(values[system]), sign * values[system]))
 
     def chosen(self, mask: npt.NDArray[np.bool_]) -> Evaluation:
         """The evaluation on some of the items, without intervals; nothing is measured again."""

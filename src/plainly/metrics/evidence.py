@@ -25,10 +25,11 @@ class Paper:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Two lines on a metric, the papers they rest on, and the page of the documentation that says more."""
+    """Two lines on a metric, a word of advice beside its scores, the papers, and the page that says more."""
 
     measures: str
     blind: str
+    advice: str = ""
     papers: tuple[Paper, ...] = ()
     page: str = ""
 
@@ -41,25 +42,24 @@ def papers() -> dict[str, Paper]:
 
 
 @cache
-def _known() -> dict[str, Evidence]:
+def known() -> dict[str, Evidence]:
+    """What is known of plainly's own metrics, by name."""
     table = tomllib.loads((_HERE / "evidence.toml").read_text(encoding="utf-8"))
     return {
-        name: Evidence(
-            entry["measures"], entry["blind"], tuple(papers()[key] for key in entry["papers"]), entry["page"]
-        )
+        name: Evidence(**{**entry, "papers": tuple(papers()[key] for key in entry["papers"])})
         for name, entry in table.items()
     }
 
 
-def of(metric: Metric) -> Evidence:
-    """What is known; for a metric of somebody's own, what it says of itself, and that no study is known to us."""
-    return of_class(type(metric))
-
-
-def of_class(cls: type[Any]) -> Evidence:
-    """The same, for the class behind a name."""
-    if cls.name in _known():
-        return _known()[cls.name]
-    told = (cls.__doc__ or "").strip().partition("\n\n")[0]
-    blind = getattr(cls, "evidence", "") or "No study of it is known to plainly. Audit it before you rely on it."
-    return Evidence(" ".join(told.split()) or f"{cls.name}: its author says nothing about it.", blind)
+def evidence(metric: Metric | type[Any]) -> Evidence:
+    """What is known of a metric or its class; a metric of somebody's own may say so itself (``evidence``)."""
+    cls = metric if isinstance(metric, type) else type(metric)
+    if cls.__module__.startswith("plainly.") and cls.name in known():
+        return known()[cls.name]
+    told = " ".join((cls.__doc__ or "").strip().partition("\n\n")[0].split())
+    own = getattr(metric, "evidence", "")
+    return Evidence(
+        told or f"{cls.name}: its author says nothing about it.",
+        own or "No study of it is known to plainly. Audit it before you rely on it.",
+        advice=own,
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from plainly.errors import MissingExtra
+from plainly.render import plots
 
 if TYPE_CHECKING:
     import altair
@@ -40,19 +40,13 @@ class Plot:
         # Validation is the tests' affair; it takes longer than drawing.
         return dict(self.chart.to_dict(validate=False))
 
-    def svg(self) -> str:
-        """A stand-alone SVG."""
-        return str(_converter().vegalite_to_svg(self.described))
-
-    def pdf(self) -> bytes:
-        return bytes(_converter().vegalite_to_pdf(self.described))
-
-    def png(self, *, scale: float = 3) -> bytes:
-        return bytes(_converter().vegalite_to_png(self.described, scale=scale))
+    def drawn(self, form: str) -> str | bytes:
+        """The chart as a file: svg, pdf or png, large enough for print."""
+        return plots.drawn(self.described, form, scale=3)
 
     def inline(self) -> str:
         """The SVG for a page: only shapes and text, an image to assistive technology, its ids its own."""
-        return inline(self.svg(), label=f"{self.title}. {self.caption}", prefix=self.name)
+        return inline(str(self.drawn("svg")), label=f"{self.title}. {self.caption}", prefix=self.name)
 
 
 def inline(svg: str, *, label: str, prefix: str) -> str:
@@ -87,20 +81,3 @@ def _clean(element: tree.Element, prefix: str) -> None:
         else:
             _clean(child, prefix)
     element.attrib.pop("class", None)
-
-
-def _converter() -> Any:
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtra("Charts", package="vl-convert-python", extra="report") from None
-    return vl_convert
-
-
-def altair_module() -> Any:
-    """Altair, or an error that says how to install it."""
-    try:
-        import altair
-    except ImportError:
-        raise MissingExtra("Charts", package="altair", extra="report") from None
-    return altair

@@ -1,0 +1,129 @@
+"""What is there to say about an evaluation? Comparisons, warnings, habits of systems and people, operations, tricks.
+
+Nothing is measured here in a way of its own: each part is another question, asked about the same texts. A part that
+cannot be answered, for want of sources or of an installed package, is left out and named with its reason.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.errors import BadInput, PlainlyError, way
+from plainly.progress import Progress, unseen
+from plainly.questions.compare import TRIALS, compare
+from plainly.questions.comparisons import DECIDING, Comparisons
+from plainly.questions.meta.correlations import MetricCorrelation
+from plainly.questions.meta.scores import score_units, with_texts
+from plainly.questions.meta.statistics import correlate_metrics
+from plainly.questions.overview.alarms import Tricks, alarms, tricks
+from plainly.questions.overview.contents import Overview
+from plainly.questions.overview.habits import habits
+from plainly.questions.overview.placement import placed_operations
+from plainly.questions.overview.spread import item_spreads, length_scores
+from plainly.questions.score import advise
+from plainly.ratings.types import Judgements
+from plainly.render.numbers import listed
+from plainly.result import Note
+from plainly.sampling import Sampling
+from plainly.scoring import subsets
+from plainly.scoring.scores import Evaluation
+
+__all__ = ["Overview", "overview"]
+
+T = TypeVar("T")
+
+
+def overview(
+    evaluation: Evaluation,
+    *,
+    labeller: str | None = "rules",
+    audit: bool = True,
+    ratings: Judgements | None = None,
+    progress: Progress = unseen,
+) -> Overview:
+    """All that can be said about an evaluation; without its texts, less."""
+    left_out: list[str] = []
+
+    def attempt(what: str, ask: Callable[[], T]) -> T | None:
+        try:
+            return ask()
+        except (PlainlyError, ImportError) as error:
+            left_out.append(f"{what}: {error.args[0] if error.args else error}")
+            return None
+
+    evalset, outputs = evaluation.evalset, evaluation.outputs or {}
+    several = len(evaluation) > 1
+    written = bool(outputs) and evalset.has_sources and len(evalset) > 0
+    parts: dict[str, Any] = {
+        "cautions": _cautions(evaluation),
+        "spreads": attempt("how scores spread", lambda: item_spreads(evaluation)) or {},
+        "lengths": attempt("scores by length", lambda: length_scores(evaluation)),
+    }
+    if several and evaluation.n > 1:
+        parts["comparisons"] = attempt("comparing systems", lambda: _compared(evaluation))
+    if written:
+        parts["habits"] = attempt("what systems do", lambda: habits(evalset, outputs)) or ()
+        parts["alarms"] = alarms(evaluation.metrics, parts["habits"])
+        parts |= {name: _masks(evaluation, field) for name, field in (("split", "split"), ("copied", "copy"))}
+    if written and labeller is not None:
+        parts["operations"] = attempt(
+            "labelling operations",
+            lambda: placed_operations(evalset, outputs, labeller=labeller, progress=progress),
+        )
+    if written and several and audit:
+        parts["tricks"] = attempt("trying tricks on the metrics", lambda: tricks(evaluation, progress)) or Tricks()
+    if ratings is not None:
+        correlate = partial(_correlations, evaluation, ratings, progress)
+        parts |= {"ratings": ratings.name, "correlations": attempt("correlating with ratings", correlate) or ()}
+    return Overview(evaluation, left_out=tuple(left_out), **parts)
+
+
+def _compared(evaluation: Evaluation) -> Comparisons:
+    """All pairs of systems by each metric, as compare tests them."""
+    # Enough trials for a p-value that can pass Holm's correction with room to spare, whatever the number of systems.
+    pairs = len(evaluation) * (len(evaluation) - 1) // 2
+    level = (evaluation.sampling or Sampling()).level
+    return compare(evaluation, tests=(DECIDING,), trials=max(TRIALS, round(2 * pairs / (1 - level))))
+
+
+def _cautions(evaluation: Evaluation) -> tuple[Note, ...]:
+    """The warnings that scores come with, whether or not somebody asked for advice when they were made."""
+    advised = evaluation if evaluation.advise else dataclasses.replace(evaluation, advise=advise)
+    return tuple(note for note in advised.remarks if note.kind == "warning")
+
+
+def _masks(evaluation: Evaluation, field: str) -> Mapping[str, npt.NDArray[np.bool_]]:
+    """On which items each system did it."""
+    return subsets.divide(evaluation.evalset, evaluation.outputs or {}, field)[0].masks
+
+
+def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Progress) -> tuple[MetricCorrelation, ...]:
+    """One correlation for each metric and dimension, over the outputs that were rated; signs as the metric has them."""
+    texts = judgements
+    if not judgements.outputs:  # ratings without the texts: those of the systems at hand
+        outputs = evaluation.outputs or {}
+        rated = [system for system in judgements.systems if system in outputs]
+        if not rated:
+            raise BadInput(
+                f"{judgements.name} rates {listed(judgements.systems, most=4)}, and none of the systems of the report. "
+                f"Give them the names that they have in the ratings{way('', ': NAME=FILE')}."
+            )
+        texts = with_texts(judgements.of_systems(rated), evaluation.evalset, {name: outputs[name] for name in rated})
+    units = next(iter(texts.ratings.values())).units()
+    correlations = correlate_metrics(
+        texts,
+        [score_units(texts, units, evaluation.specs, progress=progress)],
+        dimensions=texts.dimensions,
+        statistics=("pearson",),
+        units=("item",),
+        compare=False,
+        sampling=evaluation.sampling or Sampling(),
+        progress=progress,
+    )
+    return correlations.rows

@@ -1,0 +1,152 @@
+"""Reasons to distrust a score: what systems do beside what people do, and what cheap tricks on outputs would gain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plainly.progress import Progress, unseen
+from plainly.protocol import Metric
+from plainly.questions.audit import audit
+from plainly.questions.overview.habits import Habit
+from plainly.render.names import short
+from plainly.render.numbers import listed
+from plainly.sampling import Sampling
+from plainly.scoring.scores import Evaluation
+
+READABILITY = frozenset({"fkgl", "flesch", "ari", "coleman_liau", "smog", "gunning_fog"})
+OVERLAP = frozenset({"bleu", "chrf", "ibleu", "tbleu"})
+# Where these are crossed an alarm is given. They are choices; the numbers in the message are measured.
+MANY_COPIES = 25.0
+FAR_SHORTER = 0.15
+MORE_SPLITS = 10.0
+# Tricks are tried on this many items, spread over the set: a slow metric must not make the reader wait.
+MOST_TRIED = 100
+TRICKS = ("random-period", "random-the", "replace-longest", "random-period+replace-longest")
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A reason to distrust a score: a metric, the systems it concerns, and why, in a sentence with its numbers."""
+
+    metric: str
+    systems: tuple[str, ...]
+    message: str
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """When a habit makes a metric misleading: for which metrics, how far from people, and what to say about it."""
+
+    metrics: frozenset[str]
+    habit: str
+    crossed: Callable[[float, float], bool]  # what a system does, what people do (NaN: not known)
+    verbs: tuple[str, str]
+    message: str
+
+
+_RULES = (
+    _Rule(
+        OVERLAP,
+        "copied",
+        lambda system, people: system >= MANY_COPIES,
+        ("copies", "copy"),
+        "a quarter of the sources or more. {spec} rewards copies.",
+    ),
+    _Rule(
+        READABILITY,
+        "split",
+        lambda system, people: system > people + MORE_SPLITS,
+        ("splits", "split"),
+        "far more sentences than people do ({people}). {spec} improves with every full stop, whether the split is "
+        "sound or not.",
+    ),
+    _Rule(
+        READABILITY,
+        "compression",
+        lambda system, people: system < people - FAR_SHORTER,
+        ("is", "are"),
+        "much shorter beside the source than what people write ({people}). {spec} does not see what was left out.",
+    ),
+    _Rule(
+        frozenset({"sari"}),
+        "compression",
+        lambda system, people: system < people - FAR_SHORTER,
+        ("deletes", "delete"),
+        "much more than people do (length {people}). Deletions count a third of {spec}, and those that lose meaning "
+        "count as the others do.",
+    ),
+)
+
+
+def alarms(metrics: Mapping[str, Metric], habits: Sequence[Habit]) -> tuple[Alarm, ...]:
+    """The alarms for metrics, by spec."""
+    return tuple(alarm for spec, metric in metrics.items() for alarm in _of_metric(spec, metric, habits))
+
+
+def _of_metric(spec: str, metric: Metric, habits: Sequence[Habit]) -> Iterator[Alarm]:
+    for rule in _RULES:
+        habit = next((habit for habit in habits if habit.key == rule.habit), None)
+        if habit is None or metric.name not in rule.metrics:
+            continue
+        systems = [system for system, value in habit.systems.items() if rule.crossed(value, habit.people)]
+        if systems:
+            names = listed([f"{short(system)} ({habit.shown(habit.systems[system])})" for system in systems])
+            message = rule.message.format(spec=spec, people=habit.shown(habit.people))
+            yield Alarm(spec, tuple(systems), f"{names} {rule.verbs[len(systems) > 1]} {message}")
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a trick does to a metric, in units of the distance between the worst and the best system."""
+
+    metric: str
+    trick: str
+    what: str
+    spreads: float
+    fooled: bool
+
+
+@dataclass(frozen=True)
+class Tricks:
+    """What tricks gain, and on whose outputs they were tried."""
+
+    gains: tuple[Gain, ...] = ()
+    systems: tuple[str, ...] = ()
+
+
+def tricks(evaluation: Evaluation, progress: Progress = unseen) -> Tricks:
+    """Tricks of the literature, on the outputs of the best, the middle and the worst system."""
+    directed = [spec for spec, metric in evaluation.metrics.items() if metric.better != "neither"]
+    if not directed or evaluation.outputs is None:
+        return Tricks()
+    ranked = evaluation.ranking(directed[0])
+    systems = tuple(dict.fromkeys((ranked[0], ranked[len(ranked) // 2], ranked[-1])))
+    n = len(evaluation.evalset)
+    chosen = np.unique(np.linspace(0, n - 1, min(MOST_TRIED, n)).astype(int))
+    result = audit(
+        evalset=evaluation.evalset[chosen],
+        outputs={system: [evaluation.outputs[system][item] for item in chosen] for system in systems},
+        metrics=directed,
+        attacks=TRICKS,
+        levels=(1.0,),
+        trials=1,
+        seed=(evaluation.sampling or Sampling()).seed,
+        progress=progress,
+    )
+    what = {attack.name: attack.what for attack in result.sweep.design.attacks}
+    gains = [
+        Gain(spec, effect.attack, what[effect.attack], effect.gain / _distance(evaluation, spec), effect.fooled)
+        for spec, verdict in result.verdicts.items()
+        for effect in verdict.effects
+    ]
+    return Tricks(tuple(gains), systems)
+
+
+def _distance(evaluation: Evaluation, spec: str) -> float:
+    """From the worst to the best of all systems; undefined where there is none."""
+    values = [value for scores in evaluation.of_metric(spec).values() if not math.isnan(value := float(scores))]
+    return (max(values) - min(values) if values else 0.0) or math.nan
