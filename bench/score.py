@@ -1,16 +1,18 @@
-"""How fast scoring is, as ratios against named peers on the same data in the same run.
+"""How fast scoring is, as ratios of CPU time against named peers on the same data in the same run.
 
 Run: python bench/score.py   (needs the public ASSET files: PLAINLY_MIRROR, or a network for the first run)
 
 Peers: sacrebleu's corpus BLEU, installed from the registry, its tokeniser cache emptied before each uncached run; and a
 plain Counter-based SARI of our own, written as most implementations are, since EASSE is not published as a package.
-Every figure is the best of several runs after a warm-up, so that both sides are warm.
+CPU time, so that other work on the machine counts as little as can be; both sides in turns, so that it counts for both;
+the best of several runs after a warm-up.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -27,18 +29,27 @@ from plainly.metrics.sari import Sari
 _MIRROR = Path(__file__).resolve().parents[2] / "shared" / "mirror"
 
 
-clock = time.perf_counter
-
-
-def best(action: Callable[[], object], *, runs: int, clock: Callable[[], float] | None = None) -> float:
-    """Seconds of the fastest of several runs."""
-    clock = clock or globals()["clock"]
-    times = []
+def cpu_times(actions: dict[str, Callable[[], object]], *, runs: int) -> dict[str, float]:
+    """Seconds of CPU time of each action, the least of several rounds in which all take turns."""
+    times: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(runs):
-        start = clock()
-        action()
-        times.append(clock() - start)
-    return min(times)
+        for name, action in actions.items():
+            start = time.process_time()
+            action()
+            times[name].append(time.process_time() - start)
+    return {name: min(values) for name, values in times.items()}
+
+
+def cold(*arguments: str, runs: int) -> tuple[float, float]:
+    """Seconds of CPU time and by the clock of the fastest of several new Python processes."""
+    cpu, clock = [], []
+    for _ in range(runs):
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        clock.append(time.perf_counter() - start)
+    return min(cpu), min(clock)
 
 
 def fresh(evalset: EvalSet) -> EvalSet:
@@ -96,70 +107,73 @@ def counter_sari(evalset: EvalSet, outputs: list[str]) -> float:
     return 100 * sum(scores) / len(scores)
 
 
-def score_once(metric: Sari | Bleu, evalset: EvalSet, outputs: list[str]) -> float:
+def score_once(metric: Sari | Bleu | Fkgl, evalset: EvalSet, outputs: list[str]) -> float:
     return float(metric.score(metric.measure(evalset, outputs).sum(axis=0))[0])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--million", action="store_true", help="also score a million items (a minute)")
-    parser.add_argument("--cpu", action="store_true", help="compare CPU time, for a machine that does other work too")
     args = parser.parse_args()
-    if args.cpu:
-        globals()["clock"] = time.process_time
     if "PLAINLY_MIRROR" not in os.environ and _MIRROR.is_dir():
         os.environ["PLAINLY_MIRROR"] = str(_MIRROR)
     valid = plainly.load("asset/valid")
     outputs = [references[0] for references in valid.references]
-    n = len(valid)
     sari, bleu, fkgl = Sari(), Bleu(), Fkgl()
 
     ours, theirs = score_once(bleu, valid, outputs), sacrebleu_bleu(valid, outputs)
     assert abs(ours - theirs) < 1e-9, (ours, theirs)
     assert abs(score_once(sari, valid, outputs) - counter_sari(valid, outputs)) < 1e-9
 
-    peer = best(lambda: sacrebleu_bleu(valid, outputs), runs=args.runs)
-    slow_sari = best(lambda: counter_sari(valid, outputs), runs=2)
-    one_shot = best(lambda: score_once(sari, fresh(valid), outputs), runs=args.runs)
-    one_shot_bleu = best(lambda: score_once(bleu, fresh(valid), outputs), runs=args.runs)
-    both = best(lambda: (score_once(sari, valid, outputs), score_once(bleu, valid, outputs)), runs=3 * args.runs)
-    readability = best(lambda: fkgl.score(fkgl.measure(valid, outputs).sum(axis=0)), runs=args.runs)
-
-    print(f"ASSET valid, {n} items × 10 references; items a second")
-    _line("sacrebleu BLEU, uncached", n / peer)
-    _line("SARI by Counters (ours, as a stand-in for peers)", n / slow_sari)
-    _line("plainly SARI, one shot", n / one_shot, f"{peer / one_shot:.1f} × sacrebleu (wanted: 7)")
-    _line("plainly BLEU, one shot", n / one_shot_bleu, f"{peer / one_shot_bleu:.1f} × sacrebleu (wanted: 8)")
-    _line("plainly SARI + BLEU, set prepared", n / both, f"{peer / both:.1f} × sacrebleu (wanted: 50)")
-    _line("plainly FKGL, warm", n / readability, "wanted: 50,000 a second")
-
-    test = plainly.load("asset/test")
-    published = {name: list(texts) for name, texts in plainly.systems("asset/test").items() if "/" not in name}
-    start = clock()
-    again = fresh(test)
-    for texts in published.values():
-        score_once(sari, again, texts)
-        score_once(bleu, again, texts)
-    print(f"{len(published)} systems on ASSET test, SARI and BLEU: {clock() - start:.2f} s (wanted: 0.5)")
-
-    command = [sys.executable, "-m", "plainly", "score", "-t", "asset/test", "-m", "sari,bleu,fkgl", "ACCESS"]
-    wall = time.perf_counter
-    cold = best(lambda: subprocess.run(command, check=True, capture_output=True), runs=args.runs, clock=wall)
-    print(f"plainly score -t asset/test -m sari,bleu,fkgl ACCESS, cold process: {cold:.2f} s (wanted: 0.6)")
-    bare = best(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), runs=args.runs, clock=wall)
-    importing = best(
-        lambda: subprocess.run([sys.executable, "-c", "import plainly"], check=True), runs=args.runs, clock=wall
-    )
-    print(f"import plainly: {1000 * (importing - bare):.0f} ms (wanted: under 100)")
+    seconds = cpu_times(
+        {
+            "sacrebleu BLEU, uncached": lambda: sacrebleu_bleu(valid, outputs),
+            "SARI by Counters (ours, as a stand-in for peers)": lambda: counter_sari(valid, outputs),
+            "plainly SARI, one shot": lambda: score_once(sari, fresh(valid), outputs),
+            "plainly BLEU, one shot": lambda: score_once(bleu, fresh(valid), outputs),
+            "plainly SARI + BLEU, set prepared": lambda: (
+                score_once(sari, valid, outputs), score_once(bleu, valid, outputs)
+            ),
+            "plainly FKGL, warm": lambda: score_once(fkgl, valid, outputs),
+        },
+        runs=args.runs,
+    )  # fmt: skip
+    wanted = {"plainly SARI, one shot": 7, "plainly BLEU, one shot": 8, "plainly SARI + BLEU, set prepared": 50}
+    peer = seconds["sacrebleu BLEU, uncached"]
+    print(f"ASSET valid, {len(valid)} items × 10 references; items a second of CPU time")
+    for name, spent in seconds.items():
+        remark = f"{peer / spent:.1f} × sacrebleu (wanted: {wanted[name]})" if name in wanted else ""
+        print(f"  {name:52s} {len(valid) / spent:>12,.0f}   {remark}")
+    _leaderboard(sari, bleu)
+    _processes(runs=args.runs)
     if args.million:
         _million(valid, outputs, sari)
     return 0
 
 
-def _million(valid: EvalSet, outputs: list[str], sari: Sari) -> None:
-    import resource
+def _leaderboard(sari: Sari, bleu: Bleu) -> None:
+    test = fresh(plainly.load("asset/test"))
+    published = {name: list(texts) for name, texts in plainly.systems("asset/test").items() if "/" not in name}
+    start = time.process_time()
+    for texts in published.values():
+        score_once(sari, test, texts)
+        score_once(bleu, test, texts)
+    spent = time.process_time() - start
+    print(f"{len(published)} systems on ASSET test, SARI and BLEU: {spent:.2f} s (wanted: 0.5)")
 
+
+def _processes(*, runs: int) -> None:
+    """What a new process costs: the commands that a user waits for, and the import alone."""
+    asset = ("score", "-t", "asset/test", "-m", "sari,bleu,fkgl", "ACCESS")
+    for command in (("score", "--demo"), asset):
+        cpu, clock = cold("-m", "plainly", *command, runs=runs)
+        print(f"plainly {' '.join(command)}, cold: {cpu:.2f} s of CPU time, {clock:.2f} s by the clock (wanted: 0.6)")
+    bare, importing = cold("-c", "pass", runs=runs)[0], cold("-c", "import plainly", runs=runs)[0]
+    print(f"import plainly: {1000 * (importing - bare):.0f} ms of CPU time (wanted: under 30)")
+
+
+def _million(valid: EvalSet, outputs: list[str], sari: Sari) -> None:
     for items in (100_000, 1_000_000):
         repeats = -(-items // len(valid))
         large = EvalSet.of(
@@ -173,10 +187,6 @@ def _million(valid: EvalSet, outputs: list[str], sari: Sari) -> None:
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
         rate = f"{items / seconds:,.0f} a second"
         print(f"SARI on {items:,} items: {seconds:.1f} s, {rate}, {grown:.0f} MB more at the peak")
-
-
-def _line(what: str, rate: float, remark: str = "") -> None:
-    print(f"  {what:52s} {rate:>12,.0f}   {remark}")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ WORDY = st.text("ab é中🍮 \t\n\r\x0b\x0c\x1c\x1f\x85\xa0\u1680\u2003\u2028\u
 def _decoded(index: ChunkIndex, learnt: list[str], texts: list[str]) -> list[list[str]]:
     chunks = index.read(texts)
     return [
-        [learnt[number] for number in chunks.ids[start:stop]]
+        [learnt[number] for number in chunks.values[start:stop]]
         for start, stop in zip(chunks.offsets[:-1], chunks.offsets[1:], strict=True)
     ]
 
@@ -65,6 +65,6 @@ def test_threads_may_share_an_index() -> None:
     with ThreadPoolExecutor(4) as pool:
         read = list(pool.map(lambda start: index.read(texts[start::4]), range(4)))
     for start, chunks in enumerate(read):
-        spelt = [learnt[number] for number in chunks.ids]
+        spelt = [learnt[number] for number in chunks.values]
         assert spelt == " ".join(texts[start::4]).split()
     assert len(set(learnt)) == len(learnt)

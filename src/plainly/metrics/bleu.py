@@ -14,11 +14,13 @@ from plainly.evalset import EvalSet
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 from plainly.text import ngrams
-from plainly.text.keys import ORDER, Ints
+from plainly.text.ngrams import ORDER
+from plainly.text.ragged import Ints
 from plainly.text.tokenise import TOKENISERS
 
 Bools = npt.NDArray[np.bool_]
 
+_PRECISIONS = tuple(f"precision{n}" for n in range(1, ORDER + 1))
 ROW_WIDTH = 2 * ORDER + 2
 _SMOOTHING_VALUES = {"none": 0.0, "exp": 0.0, "floor": 0.0, "add-k": 1.0}
 
@@ -34,13 +36,7 @@ class Bleu(Metric):
     name: ClassVar[str] = "bleu"
     needs: ClassVar[Needs] = frozenset({"references"})
     better: ClassVar[Better] = "higher"
-    outputs: ClassVar[tuple[str, ...]] = (
-        "bleu",
-        *(f"precision{n}" for n in range(1, ORDER + 1)),
-        "brevity_penalty",
-        "output_length",
-        "reference_length",
-    )
+    outputs: ClassVar[tuple[str, ...]] = ("bleu", *_PRECISIONS, "brevity_penalty", "output_length", "reference_length")
     evidence: ClassVar[str] = (
         "BLEU is not suitable for ranking simplifications: it penalises splitting and often falls as simplicity "
         "rises (Sulem et al. 2018); a copy of the source scores near the top."
@@ -109,12 +105,12 @@ class Bleu(Metric):
 
 
 def _rows(block: ngrams.Block, outputs: Sequence[str]) -> Floats:
-    found = ngrams.match(block, outputs)
-    clipped = np.minimum(found.count[found.known], found.block.reference_most[found.where])
-    correct = ngrams.add_up(found.cell[found.known], clipped, found.block)
-    total = np.maximum(found.lengths[:, None] - np.arange(ORDER), 0)
-    lengths = np.stack((found.lengths, _closest(found.lengths, block.reference_lengths)), axis=1)
-    return np.concatenate((correct, total, lengths), axis=1).astype(np.float64)
+    match = ngrams.match(block, outputs)
+    correct = match.total(np.minimum(match.count, block.reference_most[match.where]))
+    lengths = match.tokens.lengths
+    total = np.maximum(lengths[:, None] - np.arange(ORDER), 0)
+    both_lengths = np.stack((lengths, _closest(lengths, block.reference_lengths)), axis=1)
+    return np.concatenate((correct, total, both_lengths), axis=1).astype(np.float64)
 
 
 def _closest(lengths: Ints, reference_lengths: Ints) -> Ints:

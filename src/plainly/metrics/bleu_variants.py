@@ -14,7 +14,7 @@ from plainly.metrics.bleu import ROW_WIDTH, Bleu
 from plainly.metrics.readability import Fkgl
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
-from plainly.text.keys import ORDER
+from plainly.text.ngrams import ORDER
 from plainly.text.tokenise import TOKENISERS
 
 
@@ -29,7 +29,6 @@ class IBleu(Metric):
     needs: ClassVar[Needs] = frozenset({"source", "references"})
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("ibleu", "bleu", "source_bleu")
-    evidence: ClassVar[str] = ""
 
     alpha: float = 0.9
     tokenize: str = "auto"
@@ -45,13 +44,7 @@ class IBleu(Metric):
 
     @property
     def _bleu(self) -> Bleu:
-        return Bleu(
-            variant=self.variant,
-            tokenize=self.tokenize,
-            lowercase=self.lowercase,
-            smooth=self.smooth,
-            effective_order=self.effective_order,
-        )
+        return Bleu(self.variant, self.tokenize, self.lowercase, self.smooth, effective_order=self.effective_order)
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         against_references = self._bleu.measure(evalset, outputs)
@@ -76,7 +69,6 @@ class TBleu(Metric):
     needs: ClassVar[Needs] = frozenset({"source"})
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("tbleu",)
-    evidence: ClassVar[str] = ""
 
     against: Literal["source", "references"] = "source"
     tokenize: str = "13a"

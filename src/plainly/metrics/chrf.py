@@ -29,7 +29,6 @@ class Chrf(Metric):
     needs: ClassVar[Needs] = frozenset({"references"})
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("chrf",)
-    evidence: ClassVar[str] = ""
 
     char_order: int = 6
     word_order: int = 0

@@ -32,7 +32,6 @@ class Command:
     name: ClassVar[str] = "command"
     needs: ClassVar[Needs] = frozenset()
     outputs: ClassVar[tuple[str, ...]] = ("command",)
-    evidence: ClassVar[str] = ""
     runs_programs: ClassVar[bool] = True  # never for a spec that stands in a data file
 
     run: str = ""

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple, get_args
 
 import numpy as np
 from rapidfuzz.distance import Indel, Levenshtein
@@ -19,6 +19,9 @@ from plainly.metrics.means import mean_rows, means, ratio
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 from plainly.text import counts, tokenise
+from plainly.text.counts import Sentences
+from plainly.text.keytable import KeyTable, firsts, pairs
+from plainly.text.ragged import Ragged
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,7 +39,6 @@ class LevenshteinEdits(Metric):
     needs: ClassVar[Needs] = frozenset({"source"})
     better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("similarity", "ratio", "distance", "word_similarity", "word_distance")
-    evidence: ClassVar[str] = ""
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         fold = str.lower if self.lowercase else str
@@ -69,16 +71,8 @@ class Edits(Metric):
     name: ClassVar[str] = "edits"
     needs: ClassVar[Needs] = frozenset({"source"})
     better: ClassVar[Better] = "neither"
-    outputs: ClassVar[tuple[str, ...]] = (
-        "kept",
-        "added",
-        "deleted",
-        "added_of_output",
-        "deleted_of_source",
-        "copies",
-    )
+    outputs: ClassVar[tuple[str, ...]] = ("kept", "added", "deleted", "added_of_output", "deleted_of_source", "copies")
     shown: ClassVar[tuple[str, ...]] = ("kept", "added", "deleted", "copies")
-    evidence: ClassVar[str] = ""
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         bags = compare_words(evalset, outputs, lowercase=self.lowercase)
@@ -109,7 +103,6 @@ class Compression(Metric):
     needs: ClassVar[Needs] = frozenset({"source"})
     better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("compression", "corpus", "words", "words_corpus")
-    evidence: ClassVar[str] = ""
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         of_source = evalset.prepare("compression", lambda evalset: _sizes(evalset.sources))
@@ -133,24 +126,19 @@ class Quality(Metric):
     """
 
     lowercase: bool = False
-    sentences: Literal["rules", "punkt"] = "rules"
+    sentences: Sentences = "rules"
 
     name: ClassVar[str] = "quality"
     needs: ClassVar[Needs] = frozenset({"source"})
     better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = (
-        "compression_ratio",
-        "sentence_splits",
-        "levenshtein_similarity",
-        "exact_copies",
-        "additions_proportion",
-        "deletions_proportion",
-    )
+        "compression_ratio", "sentence_splits", "levenshtein_similarity", "exact_copies",
+        "additions_proportion", "deletions_proportion",
+    )  # fmt: skip
     shown: ClassVar[tuple[str, ...]] = outputs
-    evidence: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        choice(self.sentences, ("rules", "punkt"), parameter="sentences")
+        choice(self.sentences, get_args(Sentences), parameter="sentences")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         sources, split_sources = evalset.prepare(
@@ -192,19 +180,19 @@ class Bags(NamedTuple):
 def compare_words(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> Bags:
     """Compare source and output as bags of 13a tokens."""
     source, output = _encode(evalset, outputs, lowercase=lowercase)
-    size = 1 + max((int(side.tokens.max()) for side in (source, output) if len(side.tokens)), default=0)
-    items = np.arange(len(outputs))
-    keys_in, counts_in = np.unique(np.repeat(items, source.lengths) * size + source.tokens, return_counts=True)
-    keys_out, counts_out = np.unique(np.repeat(items, output.lengths) * size + output.tokens, return_counts=True)
-    shared, at_in, at_out = np.intersect1d(keys_in, keys_out, assume_unique=True, return_indices=True)
-    kept = np.bincount(shared // size, weights=np.minimum(counts_in[at_in], counts_out[at_out]), minlength=len(items))
+    table, rows = KeyTable.numbering(pairs(source.owners, source.values))
+    rows_out = table.find(pairs(output.owners, output.values))
+    counts_in = np.bincount(rows, minlength=len(table))
+    counts_out = np.bincount(rows_out[rows_out >= 0], minlength=len(table))
+    items = firsts(table.columns[0])
+    kept = np.bincount(items, weights=np.minimum(counts_in, counts_out), minlength=len(outputs))
     return Bags(source.lengths.astype(np.float64), output.lengths.astype(np.float64), kept.astype(np.float64))
 
 
-def _encode(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> tuple[tokenise.Encoded, tokenise.Encoded]:
+def _encode(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> tuple[Ragged, Ragged]:
     """Sources and outputs as 13a token ids of one vocabulary; the sources are encoded once."""
 
-    def build(evalset: EvalSet) -> tuple[tokenise.Vocabulary, tokenise.Encoded]:
+    def build(evalset: EvalSet) -> tuple[tokenise.Vocabulary, Ragged]:
         vocabulary = tokenise.vocabulary("13a", lowercase=lowercase)
         return vocabulary, vocabulary.encode(evalset.sources)
 
@@ -212,8 +200,8 @@ def _encode(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> tup
     return sources, vocabulary.encode(outputs)
 
 
-def _lists(encoded: tokenise.Encoded) -> list[list[int]]:
-    tokens, offsets = encoded.tokens.tolist(), encoded.offsets.tolist()
+def _lists(encoded: Ragged) -> list[list[int]]:
+    tokens, offsets = encoded.values.tolist(), encoded.offsets.tolist()
     return [tokens[start:end] for start, end in pairwise(offsets)]
 
 

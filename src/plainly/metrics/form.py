@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 from plainly.text import counts
 from plainly.text import sentences as splitter
-
-Sentences = Literal["rules", "punkt"]
+from plainly.text.counts import Sentences
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,10 +36,9 @@ class Splits(Metric):
     better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("split", "merged", "full_stops", "ratio", "sentences_in", "sentences_out")
     shown: ClassVar[tuple[str, ...]] = ("split", "full_stops", "sentences_in", "sentences_out")
-    evidence: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        choice(self.sentences, ("rules", "punkt"), parameter="sentences")
+        choice(self.sentences, get_args(Sentences), parameter="sentences")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         before = evalset.prepare(("splits", self.sentences), lambda evalset: self._count(evalset.sources))
@@ -59,8 +57,8 @@ class Splits(Metric):
         return means(totals)
 
     def _count(self, texts: Sequence[str]) -> Floats:
-        found = splitter.counts(texts) if self.sentences == "rules" else counts.punkt_counts(texts)
-        return found.astype(np.float64)
+        count = splitter.counts if self.sentences == "rules" else counts.punkt_counts
+        return count(texts).astype(np.float64)
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,40 +79,24 @@ class Length(Metric):
     name: ClassVar[str] = "length"
     needs: ClassVar[Needs] = frozenset()
     better: ClassVar[Better] = "neither"
-    outputs: ClassVar[tuple[str, ...]] = (
-        "words_per_sentence",
-        "characters_per_word",
-        "syllables_per_word",
-        "words",
-        "sentences",
-        "characters",
-    )
     shown: ClassVar[tuple[str, ...]] = ("words_per_sentence", "characters_per_word", "syllables_per_word")
-    evidence: ClassVar[str] = ""
+    outputs: ClassVar[tuple[str, ...]] = (*shown, "words", "sentences", "characters")
 
     def __post_init__(self) -> None:
         choice(self.variant, ("plainly", "kauchak"), parameter="variant")
-        choice(self.sentences, ("rules", "punkt"), parameter="sentences")
+        choice(self.sentences, get_args(Sentences), parameter="sentences")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        found = counts.count(outputs, split=self.sentences)[:, [0, 1, 2, 4]].astype(np.float64)
+        rows = np.ones((len(outputs), 5))
+        rows[:, :4] = counts.count(outputs, split=self.sentences)[:, [0, 1, 2, 4]]
         if self.variant == "kauchak":
-            found[:, 1] = [sum(run not in _UNCOUNTED for run in _RUNS.findall(output)) for output in outputs]
-        return np.concatenate((found, np.ones((len(outputs), 1))), axis=1)
+            rows[:, 1] = [sum(run not in _UNCOUNTED for run in _RUNS.findall(output)) for output in outputs]
+        return rows
 
     def score(self, totals: Floats) -> Floats:
         sentences, words, syllables, characters, items = np.moveaxis(totals, -1, 0)
-        return np.stack(
-            [
-                ratio(words, sentences),
-                ratio(characters, words),
-                ratio(syllables, words),
-                ratio(words, items),
-                ratio(sentences, items),
-                ratio(characters, items),
-            ],
-            axis=-1,
-        )
+        parts = np.stack([words, characters, syllables, words, sentences, characters], axis=-1)
+        return ratio(parts, np.stack([sentences, words, words, items, items, items], axis=-1))
 
 
 # The words of the readability package that Tanprasert & Kauchak (2021) used: a run of anything but word characters is

@@ -48,22 +48,21 @@ class Lexical(Metric):
     needs: ClassVar[Needs] = frozenset()
     better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("zipf", "rank_quartile", "rare", "unknown")
-    evidence: ClassVar[str] = ""
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         zipf, rank = _frequencies(self.language)
         rows = np.zeros((len(outputs), 4))
         quartiles = np.full(len(outputs), np.nan)
         for row, output in enumerate(outputs):
-            found = [word.lower().replace("’", "'") for word in words(output)]
-            values = [zipf(word) for word in found]
+            lowered = [word.lower().replace("’", "'") for word in words(output)]
+            values = [zipf(word) for word in lowered]
             rows[row] = (
                 sum(values),
                 sum(value < _RARE for value in values),
                 sum(value == 0 for value in values),
                 len(values),
             )
-            ranks = [rank[word] for word in found if word in rank and word not in _LEFT_OUT]
+            ranks = [rank[word] for word in lowered if word in rank and word not in _LEFT_OUT]
             if ranks:
                 quartiles[row] = third_quartile(ranks)
         return np.concatenate((rows, mean_rows(quartiles)), axis=1)

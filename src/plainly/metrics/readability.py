@@ -6,8 +6,9 @@ sentence is true to its source, and each improves when text is cut up: they desc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -17,13 +18,34 @@ from plainly.metrics.means import ratio
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 from plainly.text import counts
+from plainly.text.counts import Sentences, Syllables
 
-Sentences = Literal["rules", "punkt"]
-Syllables = Literal["rules", "cmudict"]
+
+class Formula(Metric):
+    """What the formulas share. The parameters of ``formula`` name the columns of ``counts.COLUMNS`` that it needs."""
+
+    needs: ClassVar[Needs] = frozenset()
+    better: ClassVar[Better] = "lower"
+    formula: ClassVar[Callable[..., tuple[Floats, ...]]]  # from sums to the outputs
+
+    sentences: Sentences
+    syllables: Syllables = "rules"
+
+    def __post_init__(self) -> None:
+        choice(self.sentences, get_args(Sentences), parameter="sentences")
+        choice(self.syllables, get_args(Syllables), parameter="syllables")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        rows = counts.count(outputs, split=self.sentences, syllable=self.syllables)
+        counted = [counts.COLUMNS.index(name) for name in signature(self.formula).parameters]
+        return rows[:, counted].astype(np.float64)
+
+    def score(self, totals: Floats) -> Floats:
+        return np.stack(self.formula(*np.moveaxis(totals, -1, 0)), axis=-1)
 
 
 @dataclass(frozen=True, repr=False)
-class Fkgl(Metric):
+class Fkgl(Formula):
     """Flesch-Kincaid grade level: words per sentence and syllables per word, on the scale of US school years.
 
     It says how long the words and sentences are. It cannot say whether an output is simpler, fluent or true, and full
@@ -40,17 +62,8 @@ class Fkgl(Metric):
     syllables: Syllables = "rules"
 
     name: ClassVar[str] = "fkgl"
-    needs: ClassVar[Needs] = frozenset()
-    better: ClassVar[Better] = "lower"
-    outputs: ClassVar[tuple[str, ...]] = (
-        "fkgl",
-        "words_per_sentence",
-        "syllables_per_word",
-        "words",
-        "sentences",
-        "syllables",
-    )
     shown: ClassVar[tuple[str, ...]] = ("fkgl", "words_per_sentence", "syllables_per_word")
+    outputs: ClassVar[tuple[str, ...]] = (*shown, "words", "sentences", "syllables")
     evidence: ClassVar[str] = (
         "FKGL only sees word and sentence length: full stops inserted at random drive it as low as one likes "
         "(Tanprasert & Kauchak 2021). Report its parts; do not rank systems by it."
@@ -58,24 +71,24 @@ class Fkgl(Metric):
 
     def __post_init__(self) -> None:
         choice(self.variant, ("plainly", "easse"), parameter="variant")
-        _check(self.sentences, self.syllables)
+        super().__post_init__()
         if self.variant == "easse":
             choice(self.syllables, ("rules",), parameter="with variant=easse, syllables")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         if self.variant == "easse":
             return counts.count_easse(outputs, split=self.sentences).astype(np.float64)
-        return _count(self.sentences, self.syllables, outputs)[:, :3]
+        return super().measure(evalset, outputs)
 
-    def score(self, totals: Floats) -> Floats:
-        sentences, words, syllables = np.moveaxis(totals, -1, 0)
+    @staticmethod
+    def formula(sentences: Floats, words: Floats, syllables: Floats) -> tuple[Floats, ...]:
         length, weight = ratio(words, sentences), ratio(syllables, words)
         grade = 0.39 * length + 11.8 * weight - 15.59  # Kincaid et al. 1975
-        return np.stack([grade, length, weight, words, sentences, syllables], axis=-1)
+        return grade, length, weight, words, sentences, syllables
 
 
 @dataclass(frozen=True, repr=False)
-class Flesch(Metric):
+class Flesch(Formula):
     """Flesch reading ease: the same two lengths as FKGL, on a scale where 100 is very easy and 0 very hard.
 
     Higher is easier. What is said of FKGL holds here: it rewards short sentences, however they came about.
@@ -85,7 +98,6 @@ class Flesch(Metric):
     syllables: Syllables = "rules"
 
     name: ClassVar[str] = "flesch"
-    needs: ClassVar[Needs] = frozenset()
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("flesch", "words_per_sentence", "syllables_per_word")
     evidence: ClassVar[str] = (
@@ -93,21 +105,14 @@ class Flesch(Metric):
         "likes (Tanprasert & Kauchak 2021, on FKGL). Do not rank systems by it."
     )
 
-    def __post_init__(self) -> None:
-        _check(self.sentences, self.syllables)
-
-    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        return _count(self.sentences, self.syllables, outputs)[:, :3]
-
-    def score(self, totals: Floats) -> Floats:
-        sentences, words, syllables = np.moveaxis(totals, -1, 0)
+    @staticmethod
+    def formula(sentences: Floats, words: Floats, syllables: Floats) -> tuple[Floats, ...]:
         length, weight = ratio(words, sentences), ratio(syllables, words)
-        ease = 206.835 - 1.015 * length - 84.6 * weight  # Flesch 1948
-        return np.stack([ease, length, weight], axis=-1)
+        return 206.835 - 1.015 * length - 84.6 * weight, length, weight  # Flesch 1948
 
 
 @dataclass(frozen=True, repr=False)
-class Ari(Metric):
+class Ari(Formula):
     """Automated readability index: characters per word and words per sentence, as a US school year.
 
     It counts no syllables, so it needs no rules of English pronunciation; otherwise as blind as FKGL.
@@ -116,51 +121,31 @@ class Ari(Metric):
     sentences: Sentences = "rules"
 
     name: ClassVar[str] = "ari"
-    needs: ClassVar[Needs] = frozenset()
-    better: ClassVar[Better] = "lower"
     outputs: ClassVar[tuple[str, ...]] = ("ari", "characters_per_word", "words_per_sentence")
-    evidence: ClassVar[str] = ""
 
-    def __post_init__(self) -> None:
-        _check(self.sentences)
-
-    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        return _count(self.sentences, "rules", outputs)[:, [0, 1, 4]]
-
-    def score(self, totals: Floats) -> Floats:
-        sentences, words, characters = np.moveaxis(totals, -1, 0)
+    @staticmethod
+    def formula(sentences: Floats, words: Floats, characters: Floats) -> tuple[Floats, ...]:
         weight, length = ratio(characters, words), ratio(words, sentences)
-        grade = 4.71 * weight + 0.5 * length - 21.43  # Smith & Senter 1967
-        return np.stack([grade, weight, length], axis=-1)
+        return 4.71 * weight + 0.5 * length - 21.43, weight, length  # Smith & Senter 1967
 
 
 @dataclass(frozen=True, repr=False)
-class ColemanLiau(Metric):
+class ColemanLiau(Formula):
     """Coleman-Liau index: letters and sentences per hundred words, as a US school year."""
 
     sentences: Sentences = "rules"
 
     name: ClassVar[str] = "coleman_liau"
-    needs: ClassVar[Needs] = frozenset()
-    better: ClassVar[Better] = "lower"
     outputs: ClassVar[tuple[str, ...]] = ("coleman_liau", "letters_per_100_words", "sentences_per_100_words")
-    evidence: ClassVar[str] = ""
 
-    def __post_init__(self) -> None:
-        _check(self.sentences)
-
-    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        return _count(self.sentences, "rules", outputs)[:, [0, 1, 3]]
-
-    def score(self, totals: Floats) -> Floats:
-        sentences, words, letters = np.moveaxis(totals, -1, 0)
+    @staticmethod
+    def formula(sentences: Floats, words: Floats, letters: Floats) -> tuple[Floats, ...]:
         weight, density = 100 * ratio(letters, words), 100 * ratio(sentences, words)
-        grade = 0.0588 * weight - 0.296 * density - 15.8  # Coleman & Liau 1975
-        return np.stack([grade, weight, density], axis=-1)
+        return 0.0588 * weight - 0.296 * density - 15.8, weight, density  # Coleman & Liau 1975
 
 
 @dataclass(frozen=True, repr=False)
-class Smog(Metric):
+class Smog(Formula):
     """SMOG grade: how many words of three or more syllables there are in thirty sentences.
 
     It was fitted on samples of thirty sentences, and other amounts are scaled to thirty; for a single sentence it says
@@ -171,25 +156,16 @@ class Smog(Metric):
     syllables: Syllables = "rules"
 
     name: ClassVar[str] = "smog"
-    needs: ClassVar[Needs] = frozenset()
-    better: ClassVar[Better] = "lower"
     outputs: ClassVar[tuple[str, ...]] = ("smog", "polysyllables_per_30_sentences")
-    evidence: ClassVar[str] = ""
 
-    def __post_init__(self) -> None:
-        _check(self.sentences, self.syllables)
-
-    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        return _count(self.sentences, self.syllables, outputs)[:, [0, 5]]
-
-    def score(self, totals: Floats) -> Floats:
-        sentences, polysyllables = np.moveaxis(totals, -1, 0)
+    @staticmethod
+    def formula(sentences: Floats, polysyllables: Floats) -> tuple[Floats, ...]:
         density = 30 * ratio(polysyllables, sentences)
-        return np.stack([1.0430 * np.sqrt(density) + 3.1291, density], axis=-1)  # McLaughlin 1969
+        return 1.0430 * np.sqrt(density) + 3.1291, density  # McLaughlin 1969
 
 
 @dataclass(frozen=True, repr=False)
-class GunningFog(Metric):
+class GunningFog(Formula):
     """Gunning fog index: words per sentence and the share of complex words, as years of schooling.
 
     Complex words have three or more syllables and are no proper nouns, no compounds of short words and not long only
@@ -200,27 +176,9 @@ class GunningFog(Metric):
     syllables: Syllables = "rules"
 
     name: ClassVar[str] = "gunning_fog"
-    needs: ClassVar[Needs] = frozenset()
-    better: ClassVar[Better] = "lower"
     outputs: ClassVar[tuple[str, ...]] = ("gunning_fog", "words_per_sentence", "complex_words_percent")
-    evidence: ClassVar[str] = ""
 
-    def __post_init__(self) -> None:
-        _check(self.sentences, self.syllables)
-
-    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        return _count(self.sentences, self.syllables, outputs)[:, [0, 1, 6]]
-
-    def score(self, totals: Floats) -> Floats:
-        sentences, words, hard = np.moveaxis(totals, -1, 0)
+    @staticmethod
+    def formula(sentences: Floats, words: Floats, hard: Floats) -> tuple[Floats, ...]:
         length, share = ratio(words, sentences), 100 * ratio(hard, words)
-        return np.stack([0.4 * (length + share), length, share], axis=-1)  # Gunning 1952
-
-
-def _count(sentences: str, syllables: str, outputs: Sequence[str]) -> Floats:
-    return counts.count(outputs, split=sentences, syllable=syllables).astype(np.float64)
-
-
-def _check(sentences: str, syllables: str = "rules") -> None:
-    choice(sentences, get_args(Sentences), parameter="sentences")
-    choice(syllables, get_args(Syllables), parameter="syllables")
+        return 0.4 * (length + share), length, share  # Gunning 1952

@@ -20,7 +20,7 @@ from plainly.metrics import sari_counts as counts
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 from plainly.text import ngrams
-from plainly.text.keys import ORDER
+from plainly.text.ngrams import ORDER
 from plainly.text.tokenise import TOKENISERS
 
 Variant = Literal["easse", "star", "xu", "xu-modified", "hf", "t2t", "joshua", "d-sari"]
@@ -28,7 +28,7 @@ OPERATIONS = ("add", "keep", "delete")
 
 
 @dataclass(frozen=True)
-class Settings:
+class VariantRules:
     """What a variant fixes; ``level`` says whether counts are summed over the corpus or scores over sentences."""
 
     level: Literal["corpus", "sentence"]
@@ -40,14 +40,14 @@ class Settings:
     why: str = ""
 
 
-VARIANTS: dict[str, Settings] = {
-    "easse": Settings(
+VARIANTS: dict[str, VariantRules] = {
+    "easse": VariantRules(
         "corpus", "f1", "13a", True, why="counts summed over the corpus, F1 for all three operations; 0/0 is 0"
     ),
-    "star": Settings(
+    "star": VariantRules(
         "corpus", "f1", "13a", True, raw_source=True, why="as easse, but the source is not tokenised (EASSE's legacy)"
     ),
-    "xu": Settings(
+    "xu": VariantRules(
         "sentence",
         "precision",
         "spaces",
@@ -55,7 +55,7 @@ VARIANTS: dict[str, Settings] = {
         blank_token=True,
         why="the authors' SARI.py: mean over sentences of ratios averaged over n-gram types; delete is precision only",
     ),
-    "xu-modified": Settings(
+    "xu-modified": VariantRules(
         "sentence",
         "precision",
         "spaces",
@@ -63,7 +63,7 @@ VARIANTS: dict[str, Settings] = {
         blank_token=True,
         why="as xu, but an added n-gram whose words stand in the source in that order is no addition",
     ),
-    "hf": Settings(
+    "hf": VariantRules(
         "sentence",
         "precision",
         "13a",
@@ -71,21 +71,21 @@ VARIANTS: dict[str, Settings] = {
         blank_token=True,
         why="as xu with 0/0 = 1: full marks where nothing was done, so that a copy of the source scores high",
     ),
-    "t2t": Settings(
+    "t2t": VariantRules(
         "sentence",
         "precision",
         "none",
         True,
         why="n-grams are present or absent, weighted by the share of references that have them; 0/0 = 1 as in hf",
     ),
-    "joshua": Settings(
+    "joshua": VariantRules(
         "corpus",
         "precision",
         "none",
         True,
         why="keep's recall is cut to a whole number in each sentence and used again as the precision's denominator",
     ),
-    "d-sari": Settings(
+    "d-sari": VariantRules(
         "sentence",
         "precision",
         "spaces",
@@ -117,7 +117,6 @@ class Sari(Metric):
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("sari", *OPERATIONS, *_PARTS)
     shown: ClassVar[tuple[str, ...]] = ("sari", *OPERATIONS)
-    evidence: ClassVar[str] = ""
 
     variant: Variant = "easse"
     delete: Literal["auto", "f1", "precision"] = "auto"
@@ -139,34 +138,35 @@ class Sari(Metric):
             raise BadSpec("reference_count is 0 (as many as there are) or the number to count.")
 
     @property
-    def settings(self) -> Settings:
+    def rules(self) -> VariantRules:
         return VARIANTS[self.variant]
 
     @property
     def _deletes_by_precision(self) -> bool:
-        return (self.settings.delete if self.delete == "auto" else self.delete) == "precision"
+        return (self.rules.delete if self.delete == "auto" else self.delete) == "precision"
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        settings = self.settings
+        rules = self.rules
         evalset.require_references("SARI")
         blocks = ngrams.prepared(
             evalset,
-            tokenize=settings.tokenize if self.tokenize == "auto" else self.tokenize,
+            tokenize=rules.tokenize if self.tokenize == "auto" else self.tokenize,
             lowercase=self.lowercase,
-            blank_token=settings.blank_token,
-            raw_source=settings.raw_source,
+            blank_token=rules.blank_token,
+            raw_source=rules.raw_source,
         )
         rows = [self._block_rows(evalset, block, outputs[block.start : block.stop]) for block in blocks]
         return np.concatenate(rows) if rows else np.zeros((0, self._width))
 
     def score(self, totals: Floats) -> Floats:
-        if self.settings.level == "sentence":
+        if self.rules.level == "sentence":
             with np.errstate(invalid="ignore"):
                 return np.asarray(totals[..., :-1] / totals[..., -1:])
+        by_order = totals[..., :-1].reshape(*totals.shape[:-1], len(OPERATIONS), ORDER, 3)
         if self.variant == "joshua":
-            parts = counts.joshua_parts(_by_order(totals[..., :-1], 3, 3))
+            parts = counts.joshua_parts(by_order)
         else:
-            parts = counts.count_parts(_by_order(totals[..., :-1], 3, 3), precision_only=self._deletes_by_precision)
+            parts = counts.count_parts(by_order, precision_only=self._deletes_by_precision)
         operations = counts.paper_average(parts, self._deletes_by_precision) if self.average == "paper" else None
         scores = _assemble(parts, operations)
         scores[totals[..., -1] == 0] = np.nan
@@ -174,33 +174,31 @@ class Sari(Metric):
 
     @property
     def _width(self) -> int:
-        return len(self.outputs) + 1 if self.settings.level == "sentence" else 9 * ORDER + 1
+        return len(self.outputs) + 1 if self.rules.level == "sentence" else 9 * ORDER + 1
 
     def _block_rows(self, evalset: EvalSet, block: ngrams.Block, outputs: Sequence[str]) -> Floats:
-        found = ngrams.match(block, outputs)
-        side = counts.reference_side(found.block, self.reference_count)
-        if self.settings.level == "corpus":
+        match = ngrams.match(block, outputs)
+        side = counts.ReferenceSide(block, self.reference_count)
+        if self.rules.level == "corpus":
             measure = counts.joshua_counts if self.variant == "joshua" else counts.easse_counts
-            flat = measure(found, side).reshape(len(block), -1)
+            flat = measure(match, side).reshape(len(block), -1)
             return np.concatenate((flat, np.ones((len(block), 1))), axis=1)
         if self.variant == "t2t":
-            parts = counts.t2t_parts(found, side)
-        elif self.variant == "hf":
-            parts = counts.hf_parts(found, side)
+            parts = counts.t2t_parts(match, side)
         else:
-            spurious = None
-            if self.variant == "xu-modified":
-                spurious = counts.spurious_additions(evalset, block, outputs)
-            parts = counts.xu_parts(found, side, precision_only=self._deletes_by_precision, spurious=spurious)
+            modified = self.variant == "xu-modified"
+            parts = counts.xu_parts(
+                match,
+                side,
+                precision_only=self._deletes_by_precision,
+                as_hf=self.variant == "hf",
+                spurious=counts.spurious_additions(evalset, block, outputs) if modified else 0.0,
+            )
         operations = parts[..., 0].mean(axis=-1)
         if self.variant == "d-sari":
             operations = operations * counts.document_penalties(evalset, block, outputs)
         scores = _assemble(parts, operations)
         return np.concatenate((scores, np.ones((len(block), 1))), axis=1)
-
-
-def _by_order(totals: Floats, operations: int, fields: int) -> Floats:
-    return totals.reshape(*totals.shape[:-1], operations, ORDER, fields)
 
 
 def _assemble(parts: Floats, operations: Floats | None) -> Floats:

@@ -6,71 +6,121 @@ look at n-grams that the output lacks: what is not kept is deleted, so sums over
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from plainly.evalset import EvalSet
 from plainly.protocol import Floats
 from plainly.text import sentences
-from plainly.text.keys import ORDER, Ints
-from plainly.text.ngrams import Block, Match, add_up
+from plainly.text.ngrams import ORDER, Block, Counts, Match, Numbers, add_up
+from plainly.text.ragged import Ints
+
+
+def _kept_with_block(build: Callable[[ReferenceSide], Floats]) -> cached_property[Floats]:
+    """A sum that is made when it is first asked for and kept with the block, since it is the same for every output."""
+
+    def get(side: ReferenceSide) -> Floats:
+        return side.block.derive(("sari", build.__name__, side.reference_count), lambda _: build(side))
+
+    return cached_property(get)
 
 
 @dataclass(frozen=True)
 class ReferenceSide:
-    """Sums over sources and references alone, (items, ORDER) each; the same for every output, so made once."""
+    """Sums over sources and references alone, (items, ORDER) each."""
 
-    k: Ints  # references per item
-    repeated: Floats  # Σ kS
-    kept: Floats  # Σ min(kS, R)
-    kept_types: Floats  # n-grams with min(kS, R) > 0
-    added_types: Floats  # n-grams of references that the source lacks
-    source_types: Floats
-    deleted_types: Floats  # n-grams with kS > R
-    delete_ratio: Floats  # Σ max(kS − R, 0)/kS: deletion precision if the output kept nothing
-    kept_weight: Floats  # Σ over source n-grams of the share of references that contain it
-    nonempty: Floats  # references that have any n-gram of that order
+    block: Block
+    reference_count: int  # 0: as many as there are
+
+    @cached_property
+    def k(self) -> Ints:
+        """References per item."""
+        return np.full(len(self.block), self.reference_count) if self.reference_count else self.block.reference_counts
+
+    @_kept_with_block
+    def repeated(self) -> Floats:
+        """Σ kS."""
+        return self.block.total(self.block.source) * self.k[:, None]
+
+    @_kept_with_block
+    def kept(self) -> Floats:
+        """Σ min(kS, R)."""
+        return self._total(self._kept)
+
+    @_kept_with_block
+    def kept_types(self) -> Floats:
+        """N-grams with min(kS, R) > 0."""
+        return self._total(self._kept > 0)
+
+    @_kept_with_block
+    def source_types(self) -> Floats:
+        return self._total(None)
+
+    @_kept_with_block
+    def added_types(self) -> Floats:
+        """N-grams of references that the source lacks."""
+        return self.block.total(None) - self.source_types
+
+    @_kept_with_block
+    def deleted_types(self) -> Floats:
+        """N-grams with kS > R."""
+        return self._total(self._repeated > self._kept)
+
+    @_kept_with_block
+    def delete_ratio(self) -> Floats:
+        """Σ max(kS − R, 0)/kS: deletion precision if the output kept nothing."""
+        return self._total((self._repeated - self._kept) / self._repeated)
+
+    @_kept_with_block
+    def kept_weight(self) -> Floats:
+        """Σ over source n-grams of the share of references that contain it."""
+        return self._total(self.block.reference_texts[self._in_source] / self.nonempty.reshape(-1)[self._cell])
+
+    @_kept_with_block
+    def nonempty(self) -> Floats:
+        """References that have any n-gram of that order, 1 where none has."""
+        orders = np.arange(1, ORDER + 1)
+        nonempty: Ints = (self.block.reference_lengths[:, :, None] >= orders).sum(axis=1)
+        return np.maximum(nonempty, 1).astype(np.float64)
+
+    # Of each n-gram of the sources: where it is, where it is added up, kS and min(kS, R).
+
+    @cached_property
+    def _in_source(self) -> npt.NDArray[np.intp]:
+        return np.flatnonzero(self.block.source > 0)
+
+    @cached_property
+    def _cell(self) -> Counts:
+        return self.block.cell[self._in_source]
+
+    @cached_property
+    def _repeated(self) -> Ints:
+        return self.block.source[self._in_source] * self.k[self._cell // ORDER]
+
+    @cached_property
+    def _kept(self) -> Ints:
+        return np.minimum(self._repeated, self.block.reference_sum[self._in_source])
+
+    def _total(self, values: Numbers | None) -> Floats:
+        return add_up(self._cell, values, self.block)
 
 
-def reference_side(block: Block, reference_count: int) -> ReferenceSide:
-    return block.derive(("sari", reference_count), lambda block: _reference_side(block, reference_count))
-
-
-def _reference_side(block: Block, reference_count: int) -> ReferenceSide:
-    k = np.full(len(block), reference_count) if reference_count else block.reference_counts
-    item = block.cell // ORDER
-    repeated = block.source * k[item]
-    kept = np.minimum(repeated, block.reference_sum)
-    in_source = block.source > 0
-    orders = np.arange(1, ORDER + 1)
-    nonempty = (block.reference_lengths[:, :, None] >= orders).sum(axis=1)
-    share = block.reference_texts / np.maximum(nonempty.reshape(-1)[block.cell], 1)
-    return ReferenceSide(
-        k=k,
-        repeated=block.total(repeated),
-        kept=block.total(kept),
-        kept_types=block.total(kept > 0),
-        added_types=block.total(~in_source),
-        source_types=block.total(in_source),
-        deleted_types=block.total(repeated > block.reference_sum),
-        delete_ratio=block.total((repeated - kept) / np.maximum(repeated, 1)),
-        kept_weight=block.total(np.where(in_source, share, 0)),
-        nonempty=nonempty.astype(np.float64),
-    )
-
-
-def easse_counts(found: Match, side: ReferenceSide) -> Floats:
+def easse_counts(match: Match, side: ReferenceSide) -> Floats:
     """[correct, by the output, by the references] for each operation and order: (items, 3, ORDER, 3)."""
-    # Only n-grams that the block knows can be kept or be added correctly; all others are added.
-    block, where = found.block, found.where
-    cell, source, references = found.cell[found.known], block.source[where], block.reference_sum[where]
-    kept = np.minimum(source, found.count[found.known]) * side.k[cell // ORDER]
+    block = match.block
+    source = block.source[match.where]
+    in_source = np.flatnonzero(source > 0)
+    cell = match.cell[in_source]
+    kept = np.minimum(source, match.count)[in_source] * side.k[cell // ORDER]
+    references = block.reference_sum[match.where[in_source]]
     keep_good, keep_total = add_up(cell, np.minimum(kept, references), block), add_up(cell, kept, block)
     counts = np.empty((len(block), 3, ORDER, 3))
-    counts[:, 0, :, 0] = add_up(cell, source == 0, block)
-    counts[:, 0, :, 1] = add_up(found.cell, None, block) - add_up(cell, source > 0, block)
+    counts[:, 0, :, 0] = match.total(None) - add_up(cell, None, block)
+    counts[:, 0, :, 1] = counts[:, 0, :, 0] + match.others
     counts[:, 0, :, 2] = side.added_types
     counts[:, 1, :, 0] = keep_good
     counts[:, 1, :, 1] = keep_total
@@ -82,15 +132,14 @@ def easse_counts(found: Match, side: ReferenceSide) -> Floats:
     return counts
 
 
-def joshua_counts(found: Match, side: ReferenceSide) -> Floats:
+def joshua_counts(match: Match, side: ReferenceSide) -> Floats:
     """As ``easse_counts``, but keep carries Joshua's statistics, the second cut to a whole number per sentence."""
-    counts = easse_counts(found, side)
-    kept, good, all_kept = _keep(found, side)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        precision = np.where(good > 0, good / kept, 0.0)
-        recall = np.where(good > 0, good / all_kept, 0.0)
-    counts[:, 1, :, 0] = np.floor(1_000_000 * found.total(precision)) / 1_000_000
-    counts[:, 1, :, 1] = np.floor(found.total(recall))
+    counts = easse_counts(match, side)
+    kept, good, all_kept = _keep(match, side)
+    precision, recall = match.total(_ratio(good, kept, 0.0)), match.total(_ratio(good, all_kept, 0.0))
+    # Rounded first: a sum that is whole but for the order in which floats were added must not lose one.
+    counts[:, 1, :, 0] = np.floor(np.round(1_000_000 * precision, 3)) / 1_000_000
+    counts[:, 1, :, 1] = np.floor(np.round(recall, 9))
     counts[:, 1, :, 2] = side.kept_types
     return counts
 
@@ -119,56 +168,47 @@ def paper_average(parts: Floats, precision_only: bool) -> Floats:
     return scores
 
 
-def xu_parts(found: Match, side: ReferenceSide, *, precision_only: bool, spurious: Floats | None = None) -> Floats:
-    """Xu et al.'s SARI.py for every item: (items, 3, ORDER, [score, precision, recall])."""
-    kept, good, all_kept = _keep(found, side)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        keep_precision = found.total(np.where(good > 0, good / kept, 0.0))
-        keep_recall = found.total(np.where(good > 0, good / all_kept, 0.0))
-    added, add_good = _additions(found)
-    if spurious is not None:
-        add_good = add_good - spurious
-    delete_good, delete_types = _deletions(found, side)
+def xu_parts(
+    match: Match, side: ReferenceSide, *, precision_only: bool, as_hf: bool = False, spurious: Floats | float = 0.0
+) -> Floats:
+    """Xu et al.'s SARI.py for every item: (items, 3, ORDER, [score, precision, recall]).
+
+    ``as_hf`` is Hugging Face evaluate's sari: 0/0 is 1, and keep's recall is over occurrences instead of types.
+    """
+    undefined = 1.0 if as_hf else 0.0
+    kept, good, all_kept = _keep(match, side)
+    keep_good = match.total(_ratio(good, kept, 0.0))
+    recalled, to_recall = (good, side.kept) if as_hf else (_ratio(good, all_kept, 0.0), side.kept_types)
+    added, add_good = _additions(match)
+    add_good = add_good - spurious
+    delete_good, delete_types = _deletions(match, side)
     return _sentence_parts(
-        precision=(_ratio(add_good, added, 0.0), _ratio(keep_precision, found.total(kept > 0), 0.0),
-                   _ratio(delete_good, delete_types, 0.0)),
-        recall=(_ratio(add_good, side.added_types, 0.0), _ratio(keep_recall, side.kept_types, 0.0),
-                _ratio(delete_good, side.deleted_types, 0.0)),
+        correct=(add_good, keep_good, delete_good),
+        by_output=(added, match.total(kept > 0), delete_types),
+        recalled=(add_good, match.total(recalled), delete_good),
+        by_references=(side.added_types, to_recall, side.deleted_types),
+        undefined=undefined,
         precision_only=precision_only,
-    )  # fmt: skip
+    )
 
 
-def hf_parts(found: Match, side: ReferenceSide) -> Floats:
-    """Hugging Face evaluate's sari: xu with 0/0 = 1, and keep's recall over occurrences instead of types."""
-    kept, good, _ = _keep(found, side)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        keep_precision = found.total(np.where(good > 0, good / kept, 0.0))
-    added, add_good = _additions(found)
-    delete_good, delete_types = _deletions(found, side)
-    return _sentence_parts(
-        precision=(_ratio(add_good, added, 1.0), _ratio(keep_precision, found.total(kept > 0), 1.0),
-                   _ratio(delete_good, delete_types, 1.0)),
-        recall=(_ratio(add_good, side.added_types, 1.0), _ratio(found.total(good), side.kept, 1.0),
-                _ratio(delete_good, side.deleted_types, 1.0)),
-        precision_only=True,
-    )  # fmt: skip
-
-
-def t2t_parts(found: Match, side: ReferenceSide) -> Floats:
+def t2t_parts(match: Match, side: ReferenceSide) -> Floats:
     """tensor2tensor's sari_hook: n-grams are present or absent; a reference n-gram weighs the share that contain it."""
-    in_source = found.take(found.block.source) > 0
-    share = found.take(found.block.reference_texts) / np.maximum(side.nonempty.reshape(-1)[found.cell], 1)
-    kept_weight, kept_types = found.total(np.where(in_source, share, 0.0)), found.total(in_source)
-    added, add_good = _additions(found)
+    in_source = match.block.source[match.where] > 0
+    share = match.block.reference_texts[match.where] / side.nonempty.reshape(-1)[match.cell]
+    kept_weight, kept_types = match.total(np.where(in_source, share, 0.0)), match.total(in_source)
+    added, add_good = _additions(match)
     deleted = side.source_types - kept_types
     delete_good = deleted - (side.kept_weight - kept_weight)
+    correct = (add_good, kept_weight, delete_good)
     return _sentence_parts(
-        precision=(_ratio(add_good, added, 1.0), _ratio(kept_weight, kept_types, 1.0),
-                   _ratio(delete_good, deleted, 1.0)),
-        recall=(_ratio(add_good, side.added_types, 1.0), _ratio(kept_weight, side.kept_weight, 1.0),
-                _ratio(delete_good, side.source_types - side.kept_weight, 1.0)),
+        correct=correct,
+        by_output=(added, kept_types, deleted),
+        recalled=correct,
+        by_references=(side.added_types, side.kept_weight, side.source_types - side.kept_weight),
+        undefined=1.0,
         precision_only=True,
-    )  # fmt: skip
+    )
 
 
 def spurious_additions(evalset: EvalSet, block: Block, outputs: Sequence[str]) -> Floats:
@@ -206,43 +246,49 @@ def document_penalties(evalset: EvalSet, block: Block, outputs: Sequence[str]) -
     return penalties
 
 
-def _keep(found: Match, side: ReferenceSide) -> tuple[Ints, Ints, Ints]:
+def _keep(match: Match, side: ReferenceSide) -> tuple[Ints, Ints, Ints]:
     """For the output's n-grams: min(kS, kC), min(kS, kC, R), min(kS, R)."""
-    source, references = found.take(found.block.source), found.take(found.block.reference_sum)
-    k = side.k[found.cell // ORDER]
-    kept = np.minimum(source, found.count) * k
+    source, references = match.block.source[match.where], match.block.reference_sum[match.where]
+    k = side.k[match.cell // ORDER]
+    kept = np.minimum(source, match.count) * k
     return kept, np.minimum(kept, references), np.minimum(source * k, references)
 
 
-def _additions(found: Match) -> tuple[Floats, Floats]:
+def _additions(match: Match) -> tuple[Floats, Floats]:
     """N-gram types that the output adds, and those of them that a reference has."""
-    new = found.take(found.block.source) == 0
-    return found.total(new), found.total(new & (found.take(found.block.reference_sum) > 0))
+    good = match.total(match.block.source[match.where] == 0)
+    return good + match.others, good
 
 
-def _deletions(found: Match, side: ReferenceSide) -> tuple[Floats, Floats]:
+def _deletions(match: Match, side: ReferenceSide) -> tuple[Floats, Floats]:
     """Σ over deleted types of max(kS − kC − R, 0)/(kS − kC), and how many types are deleted at least in part.
 
     ``side.delete_ratio`` has the sum for an output that keeps nothing; what the output does keep is put right.
     """
-    source, references = found.take(found.block.source), found.take(found.block.reference_sum)
-    k = side.k[found.cell // ORDER]
+    source, references = match.block.source[match.where], match.block.reference_sum[match.where]
+    k = side.k[match.cell // ORDER]
     repeated = source * k
-    deleted = np.maximum(repeated - found.count * k, 0)
+    deleted = np.maximum(repeated - match.count * k, 0)
     if_all_gone = np.maximum(repeated - references, 0) / np.maximum(repeated, 1)
     ratio = np.maximum(deleted - references, 0) / np.maximum(deleted, 1)
-    good = side.delete_ratio + found.total(ratio - if_all_gone)
-    types = side.source_types - found.total((source > 0) & (deleted == 0))
+    good = side.delete_ratio + match.total(ratio - if_all_gone)
+    types = side.source_types - match.total((source > 0) & (deleted == 0))
     return np.maximum(good, 0.0), types
 
 
 def _sentence_parts(
     *,
-    precision: tuple[Floats, Floats, Floats],
-    recall: tuple[Floats, Floats, Floats],
+    correct: Sequence[Floats],
+    by_output: Sequence[Floats],
+    recalled: Sequence[Floats],
+    by_references: Sequence[Floats],
+    undefined: float,
     precision_only: bool,
 ) -> Floats:
-    return _parts(np.stack(precision, axis=1), np.stack(recall, axis=1), precision_only=precision_only)
+    """Precision (correct by output) and recall (recalled by references) of add, keep and delete; what 0/0 is."""
+    precision = _ratio(np.stack(correct, axis=1), np.stack(by_output, axis=1), undefined)
+    recall = _ratio(np.stack(recalled, axis=1), np.stack(by_references, axis=1), undefined)
+    return _parts(precision, recall, precision_only=precision_only)
 
 
 def _parts(precision: Floats, recall: Floats, *, precision_only: bool) -> Floats:
@@ -252,7 +298,7 @@ def _parts(precision: Floats, recall: Floats, *, precision_only: bool) -> Floats
     return np.stack((score, precision, recall), axis=-1)
 
 
-def _ratio(numerator: Floats, denominator: Floats, undefined: float) -> Floats:
+def _ratio(numerator: Floats | Ints, denominator: Floats | Ints, undefined: float) -> Floats:
     start = np.full(np.shape(numerator), undefined)
     ratio: Floats = np.divide(numerator, denominator, out=start, where=denominator > 0)
     return ratio

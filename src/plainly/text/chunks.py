@@ -1,42 +1,22 @@
 """What is known about each white-space chunk, worked out once: a text becomes a gather and a sum.
 
 Words, syllables, letters and sentence ends are decided chunk by chunk, so whatever a metric counts is a row of small
-integers per distinct chunk. Reading a text is then one dictionary look-up per chunk, and the sums are NumPy's.
+integers per distinct chunk. Reading a text is then one look-up per chunk, and the sums are NumPy's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from plainly.text.chunkindex import ChunkIndex, Ints
+from plainly.text.chunkindex import ChunkIndex
+from plainly.text.ragged import Ragged
 
 # A memo starts afresh when it has seen this many distinct chunks, and texts are read in blocks of this many, so that
 # memory is bounded on streams of any length.
 MEMO_LIMIT = 1_000_000
 BLOCK = 5_000
-
-
-@dataclass(frozen=True)
-class Chunked:
-    """Texts as chunks: the chunks of text i are ``facts[offsets[i]:offsets[i + 1]]``, one row of facts each."""
-
-    facts: Ints
-    offsets: Ints
-
-    @property
-    def texts(self) -> Ints:
-        """Which text each chunk belongs to."""
-        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-
-    def sums(self, columns: slice) -> Ints:
-        """The facts in these columns, summed over the chunks of each text; a text without chunks gives zeros."""
-        width = len(range(*columns.indices(self.facts.shape[1])))
-        running = np.zeros((len(self.facts) + 1, width), dtype=np.int64)
-        np.cumsum(self.facts[:, columns], axis=0, out=running[1:])
-        return running[self.offsets[1:]] - running[self.offsets[:-1]]
 
 
 class ChunkMemo:
@@ -50,23 +30,23 @@ class ChunkMemo:
     ) -> None:
         self._describe = describe
         self._clean = clean
-        self._table = _Table(describe)
+        self._facts = _ChunkFacts(describe)
 
-    def read(self, texts: Sequence[str]) -> Chunked:
-        """The facts about every chunk of every text."""
-        table = self._table
-        if len(table) > MEMO_LIMIT:
-            table = self._table = _Table(self._describe)
-        chunks = table.index.read(self._clean(texts))
-        return Chunked(facts=table.rows[chunks.ids], offsets=chunks.offsets)
+    def read(self, texts: Sequence[str]) -> Ragged:
+        """A row of facts about every chunk of every text."""
+        facts = self._facts
+        if len(facts.index) > MEMO_LIMIT:
+            facts = self._facts = _ChunkFacts(self._describe)
+        chunks = facts.index.read(self._clean(texts))
+        return Ragged(facts.rows[chunks.values], chunks.offsets)
 
-    def blocks(self, texts: Sequence[str]) -> Iterator[Chunked]:
+    def blocks(self, texts: Sequence[str]) -> Iterator[Ragged]:
         """The same, a block of texts at a time."""
         for start in range(0, len(texts), BLOCK):
             yield self.read(texts[start : start + BLOCK])
 
 
-class _Table:
+class _ChunkFacts:
     """A row of facts for every distinct chunk, in the order of their numbers."""
 
     def __init__(self, describe: Callable[[str], Sequence[int]]) -> None:
@@ -74,9 +54,6 @@ class _Table:
         self._used = 0
         self.rows = np.zeros((1024, len(describe("a"))), dtype=np.int64)
         self.index = ChunkIndex(self._learn)
-
-    def __len__(self) -> int:
-        return self._used
 
     def _learn(self, chunks: Sequence[str]) -> None:
         new = np.array([self._describe(chunk) for chunk in chunks], dtype=np.int64)

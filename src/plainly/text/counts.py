@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 
 from plainly.errors import DataUnavailable, MissingExtra
 from plainly.text import sentences, syllables
-from plainly.text.chunkindex import Ints
-from plainly.text.chunks import Chunked, ChunkMemo
+from plainly.text.chunks import ChunkMemo
+from plainly.text.ragged import Ints, Ragged
 from plainly.text.tokenise import tokens_13a, unbroken
 from plainly.text.words import words
 
 # The columns of the rows that ``count`` gives. Letters and digits make a word's characters; a polysyllable has three
 # syllables or more; a hard word is one that Gunning's fog index calls complex.
 COLUMNS = ("sentences", "words", "syllables", "letters", "characters", "polysyllables", "hard")
+
+Sentences = Literal["rules", "punkt"]
+Syllables = Literal["rules", "cmudict"]
 
 SYLLABLES: dict[str, Callable[[], syllables.Counter]] = {
     "rules": lambda: syllables.count_rules,
@@ -43,16 +47,16 @@ def _memo(syllable: str) -> ChunkMemo:
     counter = SYLLABLES[syllable]()
 
     def describe(chunk: str) -> tuple[int, ...]:
-        found = words(chunk)
-        sizes = [counter(word) for word in found]
+        in_chunk = words(chunk)
+        sizes = [counter(word) for word in in_chunk]
         return (
             *sentences.facts(chunk),
-            len(found),
+            len(in_chunk),
             sum(sizes),
-            sum(len(word) if word.isalpha() else sum(map(str.isalpha, word)) for word in found),
-            sum(len(word) if word.isalnum() else sum(map(str.isalnum, word)) for word in found),
+            sum(len(word) if word.isalpha() else sum(map(str.isalpha, word)) for word in in_chunk),
+            sum(len(word) if word.isalnum() else sum(map(str.isalnum, word)) for word in in_chunk),
             sum(size >= 3 for size in sizes),
-            sum(size >= 3 and is_hard(word, counter) for word, size in zip(found, sizes, strict=True)),
+            sum(size >= 3 and is_hard(word, counter) for word, size in zip(in_chunk, sizes, strict=True)),
         )
 
     return ChunkMemo(describe)
@@ -119,10 +123,10 @@ def _tokens_easse(text: str) -> list[str]:
     return [token for chunk in unbroken([text])[0].split() for token in tokens_13a(chunk.lower())]
 
 
-def _lone_stops(block: Chunked) -> Ints:
+def _lone_stops(block: Ragged) -> Ints:
     """One sentence more than there are stops, but none after a stop that ends the text, or nearly."""
-    tokens, _, stops, ends, ends_bare, closer = block.facts.T
-    text = block.texts
+    tokens, _, stops, ends, ends_bare, closer = block.values.T
+    text = block.owners
     kept = tokens > 0  # a chunk may vanish: <skipped>
     n = len(block.offsets) - 1
     sentences_of = np.bincount(text, weights=stops, minlength=n).astype(np.int64)

@@ -1,99 +1,102 @@
-"""Exact n-gram statistics of many items at once: one sort per block of items instead of a Counter per sentence.
+"""Exact n-gram statistics of many items at once: hash tables that are filled by whole arrays, no Counter per sentence.
 
-Within an item, tokens get small local ids, so that an n-gram of up to four tokens packs into one 64-bit key together
-with the item's number. Sorting the keys of a block brings equal n-grams together; run lengths are their counts.
-Keys are exact, not hashes, up to thousands of distinct tokens in one item (an item with very many gets a block of its
-own, good for about 16,000); only beyond that, for a book on one line, hashes of more than 50 bits stand in.
+An n-gram is the n-gram without its last token, and that token; a single token is the item that has it, and the token.
+So numbering pairs, order by order, numbers all n-grams of all items: of each order there is one table from pairs to
+numbers, and whatever is counted is an array over these numbers.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from plainly.evalset import EvalSet
-from plainly.text.keys import ORDER, Ints, Keys, Layout, run_starts
-from plainly.text.tokenise import Encoded, Vocabulary, vocabulary
+from plainly.text.keytable import KeyTable, firsts, pairs
+from plainly.text.ragged import Ints, Ragged
+from plainly.text.tokenise import Vocabulary, vocabulary
 
-Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.unsignedinteger]
+Numbers = npt.NDArray[np.integer] | npt.NDArray[np.float64] | npt.NDArray[np.bool_]
 T = TypeVar("T")
 
+ORDER = 4
 BLOCK_ITEMS = 2048
-# A larger evaluation set is prepared block by block and not kept: a block costs about 6 KB an item with ten references.
+# A larger evaluation set is prepared block by block and not kept: with ten references an item costs about 13 KB.
 KEPT_ITEMS = 40_000
-
-_TOKEN_BITS = 24
-_POSITION_BITS = 28
 
 
 @dataclass(frozen=True)
 class Block:
     """The n-grams of the sources and references of consecutive items, ready to be matched with outputs.
 
-    The arrays from ``keys`` on are parallel: one entry for each distinct n-gram of an item, sorted by key.
+    The arrays from ``cell`` on are parallel: one entry for each distinct n-gram of an item, shorter n-grams first. They
+    are of the smallest unsigned type that holds them: combine them with wider numbers only.
     """
 
     start: int
     stop: int
     words: Vocabulary
-    layout: Layout
-    local_words: Keys  # sorted (item, token) pairs; the rank within the item, from 1, is the local id
-    local_starts: Ints  # where each item's pairs begin in local_words; one more entry than items
-    source_lengths: Ints
+    tables: tuple[KeyTable, ...]  # of each order, from the number of an n-gram's beginning and its last token
     reference_lengths: Ints  # (items, most references); −1 where there is none
     reference_counts: Ints  # how many references each item has
-    keys: Keys
-    cell: Ints  # item × ORDER + (length − 1): where an n-gram's contribution is added up
-    source: Ints  # occurrences in the source
-    reference_sum: Ints  # in all references together
-    reference_most: Ints  # in the reference that has most
-    reference_texts: Ints  # how many references contain it
+    cell: Counts  # item × ORDER + (length − 1): where an n-gram's contribution is added up
+    source: Counts  # occurrences in the source
+    reference_sum: Counts  # in all references together
+    reference_most: Counts  # in the reference that has most
+    reference_texts: Counts  # how many references contain it
     _derived: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return self.stop - self.start
 
-    def total(self, values: Numbers) -> Floats:
-        """Add up one value per n-gram into (items, ORDER)."""
+    def total(self, values: Numbers | None) -> Floats:
+        """Add up one value per n-gram (or count n-grams) into (items, ORDER)."""
         return add_up(self.cell, values, self)
 
     def derive(self, key: Hashable, build: Callable[[Block], T]) -> T:
         """``build(self)``, computed once and kept for as long as the block is."""
         if key not in self._derived:
             self._derived[key] = build(self)
-        found: T = self._derived[key]
-        return found
+        derived: T = self._derived[key]
+        return derived
 
 
 @dataclass(frozen=True)
 class Match:
-    """The distinct n-grams of outputs, beside what the block knows of them (zero where it does not have them)."""
+    """The distinct n-grams of outputs that the sources or references of their items have, and how many others."""
 
     block: Block
-    lengths: Ints  # tokens of each output
-    keys: Keys
-    cell: Ints
+    where: Ints  # position in the block's arrays
+    cell: Counts
     count: Ints  # occurrences in the output
-    known: npt.NDArray[np.bool_]
-    where: npt.NDArray[np.intp]  # position in the block's arrays, for the known
+    tokens: Ragged  # of each output
+    _beginning: Ints  # the longest n-gram from each token on that is known
+    _missed: tuple[Ints, ...]  # of each order, where that n-gram with one token more is not known
 
-    def take(self, values: Ints) -> Ints:
-        """A block's array for these n-grams, 0 where the block does not have the n-gram."""
-        found = np.zeros(len(self.count), dtype=np.int64)
-        found[self.known] = values[self.where]
-        return found
-
-    def total(self, values: Numbers) -> Floats:
-        """Add up one value per n-gram into (items, ORDER)."""
+    def total(self, values: Numbers | None) -> Floats:
+        """Add up one value per n-gram (or count n-grams) into (items, ORDER)."""
         return add_up(self.cell, values, self.block)
+
+    @cached_property
+    def others(self) -> Floats:
+        """How many distinct n-grams of each output neither source nor references have, (items, ORDER)."""
+        items, room, beginning = self.tokens.owners, _room(self.tokens), self._beginning.copy()
+        at = np.empty(0, dtype=np.int64)
+        cells = []
+        for order, (table, missed) in enumerate(zip(self.block.tables, self._missed, strict=True)):
+            at = np.concatenate((at[room[at] > order], missed))
+            others, number = KeyTable.numbering(pairs(beginning[at], self.tokens.values[at + order]))
+            beginning[at] = len(table) + number
+            cell = np.empty(len(others), dtype=np.int64)
+            cell[number] = items[at] * ORDER + order
+            cells.append(cell)
+        return add_up(np.concatenate(cells), None, self.block)
 
 
 def prepared(
@@ -107,7 +110,7 @@ def prepared(
     def build(evalset: EvalSet) -> Iterator[Block]:
         for start in range(0, len(evalset), BLOCK_ITEMS):
             words = vocabulary(tokenize, lowercase=lowercase, blank_token=blank_token)
-            yield from _prepare(evalset, start, min(start + BLOCK_ITEMS, len(evalset)), words, raw_source)
+            yield _prepare(evalset, start, min(start + BLOCK_ITEMS, len(evalset)), words, raw_source)
 
     if len(evalset) > KEPT_ITEMS:
         return build(evalset)
@@ -117,27 +120,27 @@ def prepared(
 
 def match(block: Block, outputs: Sequence[str]) -> Match:
     """Compare the n-grams of ``outputs`` (one for each item of the block) with those of sources and references."""
-    encoded = block.words.encode(outputs)
-    owner = np.repeat(np.arange(len(block)), encoded.lengths)
-    local = _local_ids(block, owner, encoded)
-    most = int(local.max(initial=0))
-    if not block.layout.fits(most):
-        block = _widened(block, most)
-    keys = np.concatenate([_NO_KEYS, *(keys for keys, _ in _grams(block.layout, local, owner, encoded))])
-    keys.sort()
-    first = run_starts(keys)
-    keys, count = keys[first], np.diff(first, append=len(keys))
-    cell = block.layout.cell(keys)
-    if not len(block.keys):
-        nothing = np.zeros(len(keys), dtype=np.bool_)
-        return Match(block, encoded.lengths, keys, cell, count, nothing, np.empty(0, dtype=np.intp))
-    where = np.searchsorted(block.keys, keys)
-    where[where == len(block.keys)] = 0
-    known = block.keys[where] == keys
-    return Match(block, encoded.lengths, keys, cell, count, known, where[known])
+    tokens = block.words.encode(outputs)
+    beginning, room = tokens.owners, _room(tokens)
+    at, first_row = np.arange(len(room)), 0
+    where, counts, missed = [], [], []
+    for order, table in enumerate(block.tables):
+        at = at[room[at] > order]
+        rows = table.find(pairs(beginning[at], tokens.values[at + order]))
+        known = rows >= 0
+        missed.append(at[~known])
+        at, rows = at[known], rows[known]
+        beginning[at] = rows
+        count = np.bincount(rows)
+        distinct = np.flatnonzero(count > 0)
+        where.append(first_row + distinct)
+        counts.append(count[distinct])
+        first_row += len(table)
+    places = np.concatenate(where)
+    return Match(block, places, block.cell[places], np.concatenate(counts), tokens, beginning, tuple(missed))
 
 
-def add_up(cell: Ints, values: Numbers | None, block: Block) -> Floats:
+def add_up(cell: npt.NDArray[np.integer], values: Numbers | None, block: Block) -> Floats:
     """Add up one value per n-gram (or count n-grams) into (items, ORDER); exact for integers, far below 2**53."""
     if values is not None and values.dtype == np.bool_:
         cell, values = cell[values.astype(np.bool_, copy=False)], None
@@ -145,147 +148,82 @@ def add_up(cell: Ints, values: Numbers | None, block: Block) -> Floats:
     return summed.reshape(len(block), ORDER)
 
 
-def _prepare(evalset: EvalSet, start: int, stop: int, words: Vocabulary, raw_source: bool) -> Iterator[Block]:
+def _prepare(evalset: EvalSet, start: int, stop: int, words: Vocabulary, raw_source: bool) -> Block:
     items = stop - start
-    references = evalset.references[start:stop] if evalset.references else ((),) * items
-    counts = np.fromiter(map(len, references), dtype=np.int64, count=items)
-    encoded = _joined(
-        words.encode(evalset.sources[start:stop], as_it_stands=raw_source),
-        words.encode(list(chain.from_iterable(references))),
-    )
-    text_item = np.concatenate((np.arange(items), np.repeat(np.arange(items), counts)))
-    text_role = np.zeros(len(text_item), dtype=np.int64)  # 0 the source, then 1, 2, … the references
-    first_reference = np.cumsum(counts) - counts
-    text_role[items:] = 1 + np.arange(len(text_item) - items) - np.repeat(first_reference, counts)
-    most_references = int(counts.max(initial=0))
-
-    lengths = encoded.lengths
-    owner = np.repeat(text_item, lengths)
-    local, local_words = _ranked(owner, encoded.tokens)
-    local_starts = np.searchsorted(local_words, np.arange(items + 1, dtype=np.uint64) << np.uint64(_TOKEN_BITS))
-    most_words = int(np.diff(local_starts).max(initial=0))
-    # Room for as many words again, since outputs bring words that sources and references do not have.
-    layout = Layout.fitting(items=items, most_words=2 * most_words, references=most_references)
-    if layout is None:
-        if items > 1:
-            middle = (start + stop) // 2
-            yield from _prepare(evalset, start, middle, words, raw_source)
-            yield from _prepare(evalset, middle, stop, words, raw_source)
-            return
-        layout = Layout(items=1, bits=0, role_bits=most_references.bit_length())
-
-    role, role_bits = np.repeat(text_role, lengths).astype(np.uint64), np.uint64(layout.role_bits)
-    grams = ((keys << role_bits) | role[at] for keys, at in _grams(layout, local, owner, encoded))
-    keys = np.concatenate([_NO_KEYS, *grams])
-    keys.sort()
-    first, total = run_starts(keys), len(keys)
-    occurrences = np.diff(first, append=total)
-    keys = keys[first]
-    is_source = (keys & np.uint64((1 << layout.role_bits) - 1)) == 0
-    keys >>= role_bits
-    distinct = run_starts(keys)
-    # Within an n-gram's run of texts the source, if it has the n-gram, comes first.
-    source = np.where(is_source[distinct], occurrences[distinct], 0)
-    in_texts = np.diff(distinct, append=len(keys)) - is_source[distinct]
-    everywhere = np.diff(first[distinct], append=total)
-
-    reference_lengths = np.full((items, max(most_references, 1)), -1, dtype=np.int64)
-    reference_lengths[text_item[items:], text_role[items:] - 1] = lengths[items:]
-    yield Block(
-        start=start,
-        stop=stop,
-        words=words,
-        layout=layout,
-        local_words=local_words,
-        local_starts=local_starts,
-        source_lengths=lengths[:items],
-        reference_lengths=reference_lengths,
-        reference_counts=counts,
-        keys=keys[distinct],
-        cell=layout.cell(keys[distinct]),
-        source=source,
-        reference_sum=everywhere - source,
-        reference_most=_most(occurrences, is_source, distinct, in_texts),
-        reference_texts=in_texts,
+    references = evalset.references[start:stop]
+    reference_counts = np.fromiter(map(len, references), dtype=np.int64, count=items)
+    # Source and references of an item side by side, so that what is looked up together lies together.
+    first_texts = np.cumsum(1 + reference_counts) - reference_counts - 1
+    sources = evalset.sources[start:stop]
+    texts = [text for source, row in zip(sources, references, strict=True) for text in (source, *row)]
+    tokens = words.encode(texts)
+    if raw_source:
+        tokens = tokens.replaced(first_texts, words.encode(sources, as_it_stands=True))
+    item = np.repeat(np.arange(items), 1 + reference_counts)
+    place = np.arange(len(texts)) - first_texts[item] - 1  # of a reference among those of its item; −1: a source
+    reference_lengths = np.full((items, 1 + int(reference_counts.max(initial=1))), -1, dtype=np.int64)
+    reference_lengths[item, place] = tokens.lengths
+    tables, counts = zip(*_count(tokens, item, place, reference_counts), strict=True)
+    cell, source, together, most, containing = map(np.concatenate, zip(*counts, strict=True))
+    reference_lengths = reference_lengths[:, :-1]  # without the place −1, the sources'
+    return Block(
+        start, stop, words, tables, reference_lengths, reference_counts, cell, source, together, most, containing
     )
 
 
-def _joined(first: Encoded, second: Encoded) -> Encoded:
-    return Encoded(
-        tokens=np.concatenate((first.tokens, second.tokens)),
-        offsets=np.concatenate((first.offsets, second.offsets[1:] + first.offsets[-1])),
-    )
+def _count(
+    tokens: Ragged, item: Ints, place: Ints, reference_counts: Ints
+) -> Iterator[tuple[KeyTable, tuple[Counts, ...]]]:
+    """For each order the table of its n-grams, and their cells and counts as ``Block`` has them.
 
-
-def _most(occurrences: Ints, is_source: Bools, distinct: npt.NDArray[np.intp], in_texts: Ints) -> Ints:
-    """Occurrences in the reference that has most of an n-gram: nearly always once, so only the others are compared."""
-    most = np.minimum(in_texts, 1)
-    repeated = np.flatnonzero((occurrences > 1) & ~is_source)
-    np.maximum.at(most, np.searchsorted(distinct, repeated, side="right") - 1, occurrences[repeated])
-    return most
-
-
-def _pairs(owner: Ints, tokens: npt.NDArray[np.int32]) -> Keys:
-    return (owner.astype(np.uint64) << np.uint64(_TOKEN_BITS)) | tokens.astype(np.uint64)
-
-
-def _ranked(owner: Ints, tokens: npt.NDArray[np.int32]) -> tuple[Keys, Keys]:
-    """Local ids from 1 within each item, and the sorted distinct (item, token) pairs that they number.
-
-    The position travels in the low bits of the sorted key: a sort with its inverse at the price of a plain sort.
+    ``item`` and ``place`` say whose each text is, and which of the references; −1 is the source.
     """
-    packed = (_pairs(owner, tokens) << np.uint64(_POSITION_BITS)) | np.arange(len(tokens), dtype=np.uint64)
-    packed.sort()
-    position = (packed & np.uint64((1 << _POSITION_BITS) - 1)).astype(np.intp)
-    packed >>= np.uint64(_POSITION_BITS)
-    first = run_starts(packed)
-    pairs = packed[first]
-    item = pairs >> np.uint64(_TOKEN_BITS)
-    rank = (np.arange(len(pairs)) - np.searchsorted(item, item) + 1).astype(np.uint64)
-    local = np.empty(len(tokens), dtype=np.uint64)
-    local[position] = np.repeat(rank, np.diff(first, append=len(packed)))
-    return local, pairs
+    item_of_gram, room = np.arange(len(reference_counts)), _room(tokens)
+    beginning, place = np.repeat(item, tokens.lengths), np.repeat(place, tokens.lengths)
+    in_source = np.flatnonzero(place < 0)
+    again = np.flatnonzero(place >= 0)  # where an n-gram may begin that its reference has more than once
+    at = np.arange(len(room))
+    for order in range(ORDER):
+        at, in_source, again = (where[room[where] > order] for where in (at, in_source, again))
+        table, number = KeyTable.numbering(pairs(beginning[at], tokens.values[at + order]))
+        beginning[at] = number
+        item_of_gram = item_of_gram[firsts(table.columns[0])]
+        source = np.bincount(beginning[in_source], minlength=len(table))
+        together = np.bincount(number, minlength=len(table)) - source
+        most, containing = np.minimum(together, 1), together.copy()
+        # An n-gram can only occur again where the n-gram without its last token does.
+        is_repeated, repeated, times = _repeats(beginning[again], place[again], reference_counts[item_of_gram])
+        again = again[is_repeated]
+        np.maximum.at(most, repeated, times)
+        np.subtract.at(containing, repeated, times - 1)
+        cell = item_of_gram * ORDER + order
+        yield table, tuple(map(_small, (cell, source, together, most, containing)))
 
 
-def _local_ids(block: Block, owner: Ints, encoded: Encoded) -> Keys:
-    """Local ids of the outputs' tokens; those that the item does not have are numbered after its own."""
-    if not len(block.local_words):
-        return _ranked(owner, encoded.tokens)[0]
-    pairs = _pairs(owner, encoded.tokens)
-    where = np.searchsorted(block.local_words, pairs)
-    local = (where - block.local_starts[owner] + 1).astype(np.uint64)
-    where[where == len(block.local_words)] = 0
-    new = block.local_words[where] != pairs
-    if new.any():
-        ids, _ = _ranked(owner[new], encoded.tokens[new])
-        local[new] = ids + np.diff(block.local_starts)[owner[new]].astype(np.uint64)
-    return local
+def _repeats(number: Ints, place: Ints, slots: Ints) -> tuple[npt.NDArray[np.bool_], Ints, Ints]:
+    """Which of these n-grams occur more than once in a reference; each of them and how often it does, by reference.
+
+    Every n-gram has a slot for each reference of its item, in which its last occurrence there is noted.
+    """
+    ends = np.cumsum(slots)
+    slot = (ends - slots)[number] + place
+    last = np.empty(int(ends[-1]) if len(ends) else 0, dtype=np.int32)
+    occurrence = np.arange(len(slot), dtype=np.int32)
+    last[slot] = occurrence
+    earlier = np.flatnonzero(last[slot] != occurrence)
+    table, row = KeyTable.numbering(slot[earlier].astype(np.uint64))
+    times = 1 + np.bincount(row, minlength=len(table))
+    repeated = np.empty(len(table), dtype=np.int64)
+    repeated[row] = number[earlier]
+    last[slot[earlier]] = -1
+    return last[slot] < 0, repeated, times
 
 
-def _grams(layout: Layout, local: Keys, owner: Ints, encoded: Encoded) -> Iterator[tuple[Keys, npt.NDArray[np.intp]]]:
-    """The keys of all n-grams, order by order, and the positions of their first tokens."""
-    room = np.repeat(encoded.offsets[1:], encoded.lengths) - np.arange(len(local))
-    keys = layout.pack(owner, [])
-    for order in range(min(ORDER, len(local))):
-        at = np.flatnonzero(room > order)
-        if layout.bits:
-            keys = keys[: len(local) - order] | layout.place(local[order:], order)
-            yield keys[at], at
-        else:
-            yield layout.pack(owner[at], [local[at + place] for place in range(order + 1)]), at
+def _small(counts: Ints) -> Counts:
+    """The same numbers in as few bytes as they need: most are counts below 256."""
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
 
 
-def _widened(block: Block, most: int) -> Block:
-    """The same block with room for larger local ids: rare, an output with far more new words than its item has."""
-    old = block.layout
-    wider = Layout.fitting(items=old.items, most_words=most, references=0)
-    layout = wider or dataclasses.replace(old, bits=0)
-    item = old.item(block.keys)
-    keys = layout.pack(item, old.unpack(block.keys))
-    ranks = np.argsort(keys, kind="stable")
-    columns = {name: getattr(block, name)[ranks] for name in _PARALLEL}
-    return dataclasses.replace(block, layout=layout, keys=keys[ranks], _derived={}, **columns)
-
-
-_NO_KEYS = np.empty(0, dtype=np.uint64)
-_PARALLEL = ("cell", "source", "reference_sum", "reference_most", "reference_texts")
+def _room(texts: Ragged) -> Ints:
+    """How many tokens there are from each token to the end of its text, itself included."""
+    return np.repeat(texts.offsets[1:], texts.lengths) - np.arange(len(texts.values))

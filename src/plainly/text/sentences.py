@@ -12,8 +12,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from plainly.text.chunkindex import Ints
-from plainly.text.chunks import Chunked, ChunkMemo
+from plainly.text.chunks import ChunkMemo
+from plainly.text.ragged import Ints, Ragged
 from plainly.text.words import words
 
 
@@ -174,11 +174,11 @@ def facts(chunk: str) -> tuple[int, int, int, int, int, int]:
     return end_of(chunk), start_of(chunk), bool(cuts), worded[0], worded[-1], sum(worded[1:-1])
 
 
-def count_chunked(chunked: Chunked) -> Ints:
+def count_chunked(chunked: Ragged) -> Ints:
     """How many sentences each text has: what ``count`` says of it, for chunks whose first facts are these."""
     n = len(chunked.offsets) - 1
-    end, start, cut, first, last, between = chunked.facts[:, FACTS].T
-    text = chunked.texts
+    end, start, cut, first, last, between = chunked.values[:, FACTS].T
+    text = chunked.owners
     begins = np.ones(len(text), dtype=bool)
     begins[1:] = _BOUNDARY[end[:-1], start[1:]] | (text[1:] != text[:-1])
     if cut.any():
@@ -188,7 +188,7 @@ def count_chunked(chunked: Chunked) -> Ints:
         second[1:] = pieces[1:] == pieces[:-1]
         worded = np.where(second, last[pieces], first[pieces]).astype(bool)
         begins, text = begins[pieces] | second, text[pieces]
-        extra = np.bincount(chunked.texts, weights=between, minlength=n).astype(np.int64)
+        extra = np.bincount(chunked.owners, weights=between, minlength=n).astype(np.int64)
     else:
         worded = first.astype(bool)
         extra = np.zeros(n, dtype=np.int64)

@@ -242,9 +242,9 @@ def cmudict() -> Counter:
                 known[word] = sum(phones.partition("#")[0].count(stress) for stress in "012")
 
     def count(word: str) -> int:
-        found = known.get(word.lower().replace("’", "'"))
-        if found is not None:
-            return max(1, found)
+        syllables = known.get(word.lower().replace("’", "'"))
+        if syllables is not None:
+            return max(1, syllables)
         parts = re.split(r"[-‐‑]", word)
         return sum(map(count, parts)) if len(parts) > 1 else count_rules(word)
 

@@ -11,33 +11,18 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from plainly.errors import BadSpec, MissingExtra, did_you_mean
-from plainly.text.chunkindex import ChunkIndex, Chunks, Ints
-
-Tokens = npt.NDArray[np.int32]
+from plainly.text.chunkindex import ChunkIndex
+from plainly.text.ragged import Ragged
 
 CHUNKWISE = ("13a", "none", "spaces")
 TOKENISERS = (*CHUNKWISE, "intl", "char", "zh", "moses", "moses-escaped")
 
 # A vocabulary is replaced by a fresh one when it has seen this many distinct chunks, which bounds memory on streams.
 VOCABULARY_LIMIT = 300_000
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """Texts as token ids: text i is ``tokens[offsets[i]:offsets[i + 1]]``."""
-
-    tokens: Tokens
-    offsets: Ints
-
-    @property
-    def lengths(self) -> Ints:
-        return np.diff(self.offsets)
 
 
 class Vocabulary:
@@ -58,22 +43,13 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self._index) + len(self._raw_index)
 
-    def encode(self, texts: Sequence[str], *, as_it_stands: bool = False) -> Encoded:
+    def encode(self, texts: Sequence[str], *, as_it_stands: bool = False) -> Ragged:
         """The token ids of each text, new tokens getting new ids. ``as_it_stands`` only splits at white space."""
         if as_it_stands:
             return self._raw.expand(self._raw_index.read(texts))
         return self._tokenised.expand(self._chunks(texts))
 
-    def tokens(self, texts: Sequence[str]) -> list[list[str]]:
-        """The tokens themselves, for what cannot be computed from ids."""
-        encoded = self.encode(texts)
-        names = list(self._token_ids)
-        return [
-            [names[token] for token in encoded.tokens[start:stop]]
-            for start, stop in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True)
-        ]
-
-    def _chunks(self, texts: Sequence[str]) -> Chunks:
+    def _chunks(self, texts: Sequence[str]) -> Ragged:
         if self._tokenize == "spaces":
             return self._index.read_split([text.split(" ") for text in texts])
         if self._tokenize == "13a":
@@ -82,12 +58,11 @@ class Vocabulary:
             whole = _whole_text(self._tokenize)
             texts = [whole(text.lower() if self._lowercase else text) for text in texts]
         chunks = self._index.read(texts)
-        empty = np.flatnonzero(np.diff(chunks.offsets) == 0)
-        if not self._blank_token or not len(empty):
+        empty = chunks.lengths == 0
+        if not self._blank_token or not empty.any():
             return chunks
-        ids = np.insert(chunks.ids, chunks.offsets[empty], self._index.numbers([""])[0])
-        blanks = np.concatenate(([0], np.cumsum(np.diff(chunks.offsets) == 0)))
-        return Chunks(ids, chunks.offsets + blanks)
+        numbers = np.insert(chunks.values, chunks.offsets[:-1][empty], self._index.numbers([""])[0])
+        return Ragged(numbers, chunks.offsets + np.concatenate(([0], np.cumsum(empty))))
 
 
 class _Entries:
@@ -99,9 +74,7 @@ class _Entries:
         self._token_ids, self._rule, self._lowercase = token_ids, rule, lowercase
         self._new_tokens: list[int] = []
         self._new_sizes: list[int] = []
-        self._tokens = np.empty(0, dtype=np.int32)
-        self._starts = np.empty(0, dtype=np.int64)
-        self._sizes = np.empty(0, dtype=np.int64)
+        self._tokens = Ragged(np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
     def learn(self, chunks: Sequence[str]) -> None:
         ids, rule = self._token_ids, self._rule
@@ -114,22 +87,17 @@ class _Entries:
                 self._new_tokens += [ids.setdefault(token, len(ids)) for token in tokens]
                 self._new_sizes.append(len(tokens))
 
-    def expand(self, chunks: Chunks) -> Encoded:
-        self._absorb()
-        sizes = self._sizes[chunks.ids]
-        ends = np.concatenate(([0], np.cumsum(sizes)))
-        where = np.repeat(self._starts[chunks.ids] - ends[:-1], sizes) + np.arange(int(ends[-1]))
-        return Encoded(tokens=self._tokens[where], offsets=ends[chunks.offsets])
-
-    def _absorb(self) -> None:
-        if not self._new_sizes:
-            return
-        sizes = np.array(self._new_sizes, dtype=np.int64)
-        starts = len(self._tokens) + np.cumsum(sizes) - sizes
-        self._tokens = np.concatenate((self._tokens, np.array(self._new_tokens, dtype=np.int32)))
-        self._starts = np.concatenate((self._starts, starts))
-        self._sizes = np.concatenate((self._sizes, sizes))
-        self._new_tokens, self._new_sizes = [], []
+    def expand(self, chunks: Ragged) -> Ragged:
+        """Texts as token ids, from texts as chunk numbers."""
+        if self._new_sizes:
+            new = np.array(self._new_tokens, dtype=np.int64)
+            ends = self._tokens.offsets[-1] + np.cumsum(self._new_sizes)
+            self._tokens = Ragged(
+                np.concatenate((self._tokens.values, new)), np.concatenate((self._tokens.offsets, ends))
+            )
+            self._new_tokens, self._new_sizes = [], []
+        tokens = self._tokens.take(chunks.values)
+        return Ragged(tokens.values, tokens.offsets[chunks.offsets])
 
 
 _current: dict[tuple[str, bool, bool], Vocabulary] = {}
@@ -138,10 +106,10 @@ _current: dict[tuple[str, bool, bool], Vocabulary] = {}
 def vocabulary(tokenize: str, *, lowercase: bool, blank_token: bool = False) -> Vocabulary:
     """The vocabulary in use for these settings. Hold on to it for as long as its ids matter: it may be replaced."""
     key = (tokenize, lowercase, blank_token)
-    found = _current.get(key)
-    if found is None or len(found) > VOCABULARY_LIMIT:
-        found = _current[key] = Vocabulary(tokenize, lowercase=lowercase, blank_token=blank_token)
-    return found
+    current = _current.get(key)
+    if current is None or len(current) > VOCABULARY_LIMIT:
+        current = _current[key] = Vocabulary(tokenize, lowercase=lowercase, blank_token=blank_token)
+    return current
 
 
 def unbroken(texts: Sequence[str]) -> Sequence[str]:
