@@ -24,7 +24,7 @@ from scipy.stats import spearmanr
 
 from plainly import data
 from plainly.evalset import EvalSet
-from plainly.learn.corpus import close_up
+from plainly.learn.documents import close_up
 from plainly.metrics.learned import encoder
 from plainly.metrics.learned.meaning import Meaning
 from plainly.metrics.learned.sle import Sle

@@ -15,7 +15,7 @@ from plainly import data
 from plainly.cli import main
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
-from plainly.learn.corpus import close_up
+from plainly.learn.documents import close_up
 from plainly.metrics.learned import encoder, events
 from plainly.metrics.learned.meaning import Meaning, match
 from plainly.metrics.learned.sle import Sle, by_document, cefr_level
