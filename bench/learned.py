@@ -126,7 +126,7 @@ def published(model: str) -> dict[str, Any]:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(0)
     network = transformers.RobertaForSequenceClassification(config).to(device).eval()
-    loaded = weights.Weights(network, tokenizer, device)
+    loaded = weights.PublishedModel(network, tokenizer, device)
     names = data.systems("asset/test")[: 40 if device == "cuda" else 2]
     texts = list(dict.fromkeys(text for name in names for text in data.outputs("asset/test", name)))
     texts = [texts[at] for at in np.random.default_rng(0).permutation(len(texts))]

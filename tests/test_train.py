@@ -15,12 +15,11 @@ import pytest
 from conftest import save_tokenizer
 from plainly.errors import BadInput
 from plainly.learn import levels, noise
-from plainly.learn.documents import LevelledTexts, RatedSentences, close_up, from_documents
+from plainly.learn.documents import LevelledTexts, RatedSentences, close_up, from_documents, levelled_texts
 from plainly.learn.examples import Examples
 from plainly.learn.quality import quality
 from plainly.learn.recipe import FitSettings, Recipe
 from plainly.learn.soften import soften
-from plainly.learn.train import levelled_texts
 from plainly.progress import Tell
 
 WORDS = ("the dog ran", "a cat sat on it", "he was in the garden", "she is old and they are not", "it ran to the cat")

@@ -38,8 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from plainly.learn.documents import LevelledTexts
-    from plainly.learn.train import levelled_texts, train
+    from plainly.learn.documents import LevelledTexts, levelled_texts
+    from plainly.learn.recipe import Recipe
+    from plainly.learn.train import train
 
     documents = LevelledTexts.load(Path(args.corpus)) if args.corpus else args.documents
     corpus = levelled_texts(documents, levels=_scale(args.levels), recipe=args.recipe)
@@ -49,16 +50,15 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not args.encoder:
         raise BadInput("Training starts from an encoder. Name one: --encoder DIRECTORY-OR-HUB-NAME")
+    recipe = Recipe.read(args.recipe)
     training = train(
         args.what,
         documents=corpus,
         encoder=args.encoder,
         expert_encoder=args.expert_encoder,
-        recipe=args.recipe,
-        softened=False if args.quantised else None,
-        span=args.span,
-        epochs=args.epochs,
-        seed=args.seed,
+        recipe=recipe.changed(
+            softened=False if args.quantised else None, span=args.span, epochs=args.epochs, seed=args.seed
+        ),
         output=args.output,
         device=args.device,
         eight_bits=not args.float,

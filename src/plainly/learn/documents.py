@@ -17,20 +17,14 @@ import numpy as np
 
 from plainly.errors import BadInput
 from plainly.files import write_whole
-from plainly.learn import levels
-from plainly.learn.levels import LevelledSentences
+from plainly.learn.levels import LevelledSentences, cut, grades
+from plainly.learn.recipe import SHIPPED
 
 # Sentences of these sets are never trained on: metrics are judged on them.
-NEVER_TRAINED_ON = (
-    "asset/test",
-    "asset/valid",
-    "turkcorpus/test",
-    "hsplit/test",
-    "pwkp/test",
-    "qats/test",
-    "wikisplit/test",
+_NEVER_TRAINED_ON = (
+    "asset/test", "asset/valid", "turkcorpus/test", "hsplit/test", "pwkp/test", "qats/test", "wikisplit/test",
     "googlecomp/test",
-)
+)  # fmt: skip
 _COLUMNS = ("article", "level", "text")
 _CLOSE_UP = ((r" ([,.;:?!%)\]'’”])", r"\1"), (r"([(\[$£“‘]) ", r"\1"), (r" (n't|'s|'re|'ve|'ll|'d|'m)\b", r"\1"))
 _QUOTES = ((r"`` ?", '"'), (r" ?''", '"'))
@@ -112,30 +106,43 @@ class LevelledTexts:
             ) from None
 
 
-def read_documents(table: Any, *, scale: Mapping[str, float] | None = None) -> LevelledTexts:
-    """Texts from a table with the columns article, level and text: a file, a frame, or a mapping of columns."""
-    columns: list[list[Any]]
-    if isinstance(table, (str, Path)):
+def levelled_texts(
+    documents: Any = None, *, levels: Mapping[str, float] | None = None, recipe: Any = None
+) -> LevelledTexts:
+    """What to train on: a table with the columns article, level and text, or texts that were prepared before.
+
+    The table is a file, a frame or a mapping of columns; ``levels`` says what named levels stand for. Without documents
+    the recipe ``"shipped"`` has its own, the open corpora.
+    """
+    if isinstance(documents, LevelledTexts):
+        return documents
+    if documents is None:
+        if recipe == SHIPPED:
+            return _shipped_texts()
+        raise BadInput(
+            "Say what to train on: a table of documents, a prepared corpus, or the recipe 'shipped' for the open ones."
+        )
+    if isinstance(documents, (str, Path)):
         from plainly.inputs import read_table
 
-        sheet = read_table(table)
-        columns, where = [sheet.column(name) for name in _COLUMNS], sheet.where
+        sheet = read_table(documents)
+        columns, where = {name: sheet.column(name) for name in _COLUMNS}, sheet.where
     else:
-        absent = [name for name in _COLUMNS if name not in table]
-        if absent:
+        if absent := [name for name in _COLUMNS if name not in documents]:
             raise BadInput(f"The documents have no column {absent[0]!r}. They need article, level and text.")
-        columns, where = [list(table[name]) for name in _COLUMNS], lambda row: f"Document {row + 1}"
-    for name, column in zip(_COLUMNS, columns, strict=True):
-        for row, value in enumerate(column):
-            if value is None:
-                raise BadInput(f"{where(row)}: no {name}. Each document needs an article, a level and a text.")
-    articles, of_documents, texts = columns
-    return from_documents(list(map(str, articles)), of_documents, list(map(str, texts)), scale=scale)
+        columns, where = {name: list(documents[name]) for name in _COLUMNS}, lambda row: f"Document {row + 1}"
+    for name, column in columns.items():
+        if None in column:
+            raise BadInput(
+                f"{where(column.index(None))}: no {name}. Each document needs an article, a level and a text."
+            )
+    names: list[Any] = columns["level"]
+    return from_documents(list(map(str, columns["article"])), names, list(map(str, columns["text"])), scale=levels)
 
 
 def from_documents(
     articles: Sequence[str],
-    of_documents: Sequence[float | str],
+    names: Sequence[float | str],
     texts: Sequence[str],
     *,
     scale: Mapping[str, float] | None = None,
@@ -143,16 +150,16 @@ def from_documents(
     held_out: Iterable[str] = (),
     sources: Sequence[str] = (),
 ) -> LevelledTexts:
-    """Texts from documents and their levels; sentences that are among ``held_out`` are left out."""
-    levelled = levels.cut(articles, of_documents, texts, scale=scale)
+    """Texts from documents and the names of their levels; sentences that are among ``held_out`` are left out."""
+    levelled = cut(articles, names, texts, scale=scale)
     secret = {_plain(sentence) for sentence in held_out}
     levelled = levelled[np.array([_plain(sentence) not in secret for sentence in levelled.sentences])]
     if rated is not None:
         rated = rated[[_plain(sentence) not in secret for sentence in rated.sentences]]
-    return LevelledTexts(levelled, tuple(levels.grades(levelled.sentences).tolist()), rated, tuple(sources))
+    return LevelledTexts(levelled, tuple(grades(levelled.sentences).tolist()), rated, tuple(sources))
 
 
-def shipped_texts() -> LevelledTexts:
+def _shipped_texts() -> LevelledTexts:
     """What the shipped model was trained on: OneStopEnglish, and the Wiki-Auto part of CEFR-SP as second scale."""
     from plainly import data
 
@@ -172,7 +179,7 @@ def shipped_texts() -> LevelledTexts:
         # The paper's levels lie 1 apart on 0–4; the three levels of OneStopEnglish take its ends and its middle.
         scale={"advanced": 0, "intermediate": 2, "elementary": 4},
         rated=rated,
-        held_out=_never_trained_on(),
+        held_out=_held_out(),
         sources=("onestopenglish/texts", "cefr-sp/wiki-auto"),
     )
 
@@ -184,10 +191,10 @@ def close_up(text: str) -> str:
     return text
 
 
-def _never_trained_on() -> Iterable[str]:
+def _held_out() -> Iterable[str]:
     from plainly import data
 
-    for name in NEVER_TRAINED_ON:
+    for name in _NEVER_TRAINED_ON:
         evalset = data.load(name)
         yield from evalset.sources
         for references in evalset.references:

@@ -61,8 +61,10 @@ class Recipe:
     student: FitSettings = field(default_factory=FitSettings)
 
     @classmethod
-    def read(cls, name: str | Path) -> Recipe:
+    def read(cls, name: str | Path | None) -> Recipe:
         """A recipe from a TOML file, or the one called ``shipped``; what it does not name has its default."""
+        if name is None:
+            return cls()
         path = Path(__file__).parent / "shipped.toml" if name == SHIPPED else Path(name)
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -74,18 +76,12 @@ class Recipe:
             table[stage] = FitSettings(**table[stage])
         return cls(**table)
 
-    def changed(
-        self,
-        *,
-        softened: bool | None = None,
-        span: float | None = None,
-        epochs: float | None = None,
-        seed: int | None = None,
-    ) -> Recipe:
-        """The recipe with what is not None in place of its own; epochs are those of the first stage."""
-        changes = {"softened": softened, "span": span, "seed": seed}
-        of_fit = {"epochs": epochs, "seed": seed}
-        return replace(self, **_stated(changes), fit=replace(self.fit, **_stated(of_fit)))
+    def changed(self, *, epochs: float | None = None, **changes: Any) -> Recipe:
+        """The recipe with what is not None in place of its own; epochs and seed are those of the first stage too."""
+        stated = {name: value for name, value in changes.items() if value is not None}
+        first = {"epochs": epochs, "seed": stated.get("seed")}
+        fit = replace(self.fit, **{name: value for name, value in first.items() if value is not None})
+        return replace(self, fit=fit, **stated)
 
     @property
     def last(self) -> FitSettings:
@@ -98,7 +94,3 @@ def _check(kind: type, table: Mapping[str, Any], *, where: str) -> None:
     for key in table:
         if key not in known:
             raise BadInput(f"{where}: unknown setting {key!r}.{did_you_mean(key, known)}")
-
-
-def _stated(changes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in changes.items() if value is not None}

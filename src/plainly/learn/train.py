@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plainly.errors import BadInput, MissingExtra, UnknownName
-from plainly.learn.documents import LevelledTexts, read_documents, shipped_texts
+from plainly.errors import MissingExtra, UnknownName
+from plainly.learn.documents import LevelledTexts, levelled_texts
 from plainly.learn.quality import HeldOutQuality
-from plainly.learn.recipe import SHIPPED, Recipe
+from plainly.learn.recipe import Recipe
 from plainly.progress import Progress, unseen
 from plainly.render.numbers import number
 from plainly.render.tables import markdown
@@ -29,9 +29,7 @@ class Training(Result):
     output: Path
     encoder: str
     recipe: Recipe
-    sources: tuple[str, ...]
-    levels: tuple[float, ...]
-    heads: tuple[str, ...]
+    corpus: LevelledTexts
     sentences: Mapping[str, int]
     quality: Mapping[str, HeldOutQuality]
     export: ExportCheck
@@ -43,7 +41,7 @@ class Training(Result):
     def json(self) -> Record:
         return {
             "schema": "plainly.train/1",
-            "heads": list(self.heads),
+            "heads": list(self.corpus.heads),
             "sentences": dict(self.sentences),
             "quality": {name: asdict(quality) for name, quality in self.quality.items()},
             "export": asdict(self.export),
@@ -74,14 +72,14 @@ class Training(Result):
     def card(self) -> str:
         """The model card, in Markdown."""
         settings = "\n".join(f"- {name}: {value}" for name, value in asdict(self.recipe).items())
-        levels = ", ".join(f"{level:g}" for level in self.levels)
+        levels = ", ".join(f"{level:g}" for level in sorted(set(self.corpus.levelled.levels.tolist())))
         return f"""# Model card: {self.output.name}
 
 A simplicity estimate made by `plainly train sle`. Use it: `plainly score -m 'sle(model={self.output})'`.
 
 - Encoder it started from: {Path(self.encoder).name}
-- Data: {", ".join(self.sources) or "levelled documents of the user"}; levels {levels}; articles are never split
-- Scales: {", ".join(self.heads)}
+- Data: {", ".join(self.corpus.sources) or "levelled documents of the user"}; levels {levels}; articles are never split
+- Scales: {", ".join(self.corpus.heads)}
 
 {markdown(self.tables()[0])}
 
@@ -108,10 +106,6 @@ def train(
     encoder: str,
     expert_encoder: str | None = None,
     recipe: Recipe | str | Path | None = None,
-    softened: bool | None = None,
-    span: float | None = None,
-    epochs: float | None = None,
-    seed: int | None = None,
     output: str | Path = "sle-model",
     device: str | None = None,
     eight_bits: bool = True,
@@ -119,13 +113,14 @@ def train(
 ) -> Training:
     """Train the simplicity estimate on levelled documents and write it to the directory ``output``.
 
-    ``documents`` and ``levels`` are as for ``levelled_texts``. ``encoder`` is a directory or a hub name. ``recipe`` is
-    a ``Recipe``, a TOML file, or ``"shipped"``; without one it is the 2023 paper's. ``softened``, ``span``, ``epochs``
-    and ``seed`` take the place of the recipe's own. A run that was interrupted goes on where it stopped.
+    ``documents`` is a table with the columns article, level and text (a file, a frame or a mapping), and ``levels``
+    says what named levels stand for. ``encoder`` is a directory or a hub name. ``recipe`` is a ``Recipe``, a TOML file,
+    or ``"shipped"``; without one it is the 2023 paper's. A run that was interrupted goes on where it stopped.
     """
     if name != "sle":
         raise UnknownName("model to train", name, ["sle"], see="plainly train --help")
     corpus = levelled_texts(documents, levels=levels, recipe=recipe)
+    recipe = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
     try:
         import torch
     except ImportError:
@@ -134,11 +129,9 @@ def train(
     from plainly.learn.distil import TrainingRun
     from plainly.learn.onnx_export import export
 
-    base = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe) if recipe else Recipe()
-    chosen = base.changed(softened=softened, span=span, epochs=epochs, seed=seed)
-    where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    place, settings = Path(output), chosen.last
-    run = TrainingRun(corpus, chosen, encoder, place / "run", where, expert_encoder, progress)
+    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    place, settings = Path(output), recipe.last
+    run = TrainingRun(corpus, recipe, encoder, place / "run", chosen, expert_encoder, progress)
     trained = run.train()
     estimator.save(trained.model, trained.tokenizer, place / "torch", longest=settings.longest)
     distance = export(
@@ -150,36 +143,7 @@ def train(
         check=run.parts.valid.sentences[:_CHECKED],
         eight_bits=eight_bits,
     )
-    training = Training(
-        output=place,
-        encoder=encoder,
-        recipe=chosen,
-        sources=corpus.sources,
-        levels=tuple(sorted(set(corpus.levelled.levels.tolist()))),
-        heads=trained.model.heads,
-        sentences={part: len(getattr(run.parts, part)) for part in ("train", "valid", "test")},
-        quality=trained.quality,
-        export=distance,
-        loss=trained.loss,
-    )
+    sizes = {part: len(getattr(run.parts, part)) for part in ("train", "valid", "test")}
+    training = Training(place, encoder, recipe, corpus, sizes, trained.quality, distance, trained.loss)
     (place / "CARD.md").write_text(training.card(), encoding="utf-8")
     return training
-
-
-def levelled_texts(
-    documents: Any = None, *, levels: Mapping[str, float] | None = None, recipe: Any = None
-) -> LevelledTexts:
-    """What to train on: a table with the columns article, level and text, or texts that were prepared before.
-
-    The table is a file, a frame or a mapping of columns, and ``levels`` says what named levels stand for. Without
-    documents the recipe ``"shipped"`` has its own, the open corpora.
-    """
-    if isinstance(documents, LevelledTexts):
-        return documents
-    if documents is not None:
-        return read_documents(documents, scale=levels)
-    if recipe == SHIPPED:
-        return shipped_texts()
-    raise BadInput(
-        "Say what to train on: a table of documents, a prepared corpus, or the recipe 'shipped' for the open corpora."
-    )

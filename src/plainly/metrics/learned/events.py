@@ -84,13 +84,12 @@ class Samsa(Metric):
         return rows
 
     def score(self, totals: Floats) -> Floats:
-        found: Floats = ratio(totals[..., :4], totals[..., 4:]) * np.array([100.0, 100.0, 1.0, 1.0])
-        return found
+        return ratio(totals[..., :4], totals[..., 4:]) * np.array([100.0, 100.0, 1.0, 1.0])
 
 
 def events(sentences: Sentences) -> list[Event]:
     """The clauses with a verb of their own, each with the heads of what takes part in it."""
-    found = []
+    clauses = []
     for words in sentences:
         for at, word in enumerate(words):
             if word.kind not in ("VERB", "AUX") or word.relation not in _CLAUSES:
@@ -100,8 +99,8 @@ def events(sentences: Sentences) -> list[Event]:
                 i for i, other in enumerate(words) if words[other.head].relation in _LINKS and other.head in direct
             ]
             parts = [words[i].lemma for i in (*direct, *linked) if words[i].relation in _PARTS]
-            found.append(Event(word.lemma, tuple(parts)))
-    return found
+            clauses.append(Event(word.lemma, tuple(parts)))
+    return clauses
 
 
 def _kept(scenes: Sequence[Event], sentences: Sequence[set[str]]) -> float:
