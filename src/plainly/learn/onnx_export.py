@@ -16,9 +16,6 @@ from plainly.errors import MissingExtra, PlainlyError
 from plainly.learn.estimator import Estimator, encode, predict
 from plainly.learn.quantise import quantise
 
-# Opset 20 is the first with GELU as one operation.
-_OPSET = 20
-
 
 @dataclass(frozen=True, slots=True)
 class ExportCheck:
@@ -114,7 +111,7 @@ def _graph(model: Estimator, layer: int) -> Any:
             output_names=["values", "vectors"],
             dynamic_shapes=(sizes, sizes),
             dynamo=True,
-            opset_version=_OPSET,
+            opset_version=20,  # the first with GELU as one operation
             verbose=False,
         )
     model.to(device)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from plainly.metrics.pipelines import pipeline
 from plainly.protocol import Better, Floats, Metric, Needs
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A parsed word: its lemma, coarse part of speech, relation to its head, and the head's place in the sentence."""
 
     lemma: str
