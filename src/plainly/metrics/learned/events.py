@@ -29,8 +29,7 @@ class Word(NamedTuple):
     head: int
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """What happens, by the lemma of its verb, and who and what takes part."""
 
     verb: str
