@@ -7,6 +7,7 @@ from pathlib import Path
 
 from plainly.cli.progress import bar
 from plainly.errors import BadInput
+from plainly.files import check_directory
 from plainly.render.show import add_formats, say, show
 
 HELP = """Train the reference-less simplicity estimate (SLE) on levelled documents and export it for 'plainly score'.
@@ -42,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
     from plainly.learn.recipe import Recipe
     from plainly.learn.train import train
 
+    if args.prepare:
+        check_directory(args.prepare)
     documents = LevelledTexts.load(Path(args.corpus)) if args.corpus else args.documents
     corpus = levelled_texts(documents, levels=_scale(args.levels), recipe=args.recipe)
     if args.prepare:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.files import write_whole
 from plainly.learn.levels import LevelledSentences, cut, grades
 from plainly.learn.recipe import SHIPPED
@@ -120,7 +120,8 @@ def levelled_texts(
         if recipe == SHIPPED:
             return _shipped_texts()
         raise BadInput(
-            "Say what to train on: a table of documents, a prepared corpus, or the recipe 'shipped' for the open ones."
+            f"Say what to train on: {way('documents=, a table', 'a table of documents, --corpus FILE')}, or "
+            f"{way('recipe=', '--recipe ')}{SHIPPED} for the open corpora."
         )
     if isinstance(documents, (str, Path)):
         from plainly.inputs import read_table

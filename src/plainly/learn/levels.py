@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.protocol import Floats
 
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -107,5 +107,6 @@ def _level(name: float | str, scale: Mapping[str, float], document: int) -> floa
     except ValueError:
         raise BadInput(
             f"Document {document} has the level {name!r}, which is neither a number nor in the scale "
-            f"({', '.join(scale) or 'none'}). Say what it stands for with levels: advanced=0,elementary=4"
+            f"({', '.join(scale) or 'none'}). Say what it stands for: "
+            + way("levels={'advanced': 0, 'elementary': 4}", "--levels advanced=0,elementary=4")
         ) from None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from plainly.errors import MissingExtra, PlainlyError
+from plainly.errors import MissingExtra, PlainlyError, way
 from plainly.learn.estimator import Estimator, encode, predict
 from plainly.learn.quantise import quantise
 
@@ -69,7 +69,7 @@ def export(
         raise PlainlyError(
             f"The exported model differs from the trained one by {distance.mean:.3g} on average and "
             f"{distance.largest:.3g} at most on {distance.texts} texts, more than the {allowed} allowed. "
-            "Export without eight bits: --float"
+            f"Export without eight bits: {way('eight_bits=False', '--float')}"
         )
     return distance
 

@@ -79,7 +79,7 @@ class Recipe:
     def changed(self, *, epochs: float | None = None, **changes: Any) -> Recipe:
         """The recipe with what is not None in place of its own; epochs and seed are those of the first stage too."""
         stated = {name: value for name, value in changes.items() if value is not None}
-        first = {"epochs": epochs, "seed": stated.get("seed")}
+        first: dict[str, Any] = {"epochs": epochs, "seed": stated.get("seed")}
         fit = replace(self.fit, **{name: value for name, value in first.items() if value is not None})
         return replace(self, fit=fit, **stated)
 

@@ -82,7 +82,8 @@ class Samsa(Metric):
         return rows
 
     def score(self, totals: Floats) -> Floats:
-        return ratio(totals[..., :4], totals[..., 4:]) * np.array([100.0, 100.0, 1.0, 1.0])
+        scale: Floats = np.array([100.0, 100.0, 1.0, 1.0])
+        return ratio(totals[..., :4], totals[..., 4:]) * scale
 
 
 def events(sentences: Sentences) -> list[Event]:
