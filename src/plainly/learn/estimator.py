@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from plainly.errors import DataUnavailable, MissingExtra
+from plainly.metrics.adapters.weights import quiet
 from plainly.protocol import Floats
 
 
@@ -62,7 +63,8 @@ def load_encoder(name: str) -> tuple[Any, Any]:
     except ImportError:
         raise MissingExtra("Training", package="transformers", extra="train") from None
     try:
-        return AutoModel.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+        with quiet():
+            return AutoModel.from_pretrained(name), AutoTokenizer.from_pretrained(name)
     except OSError as error:
         raise DataUnavailable(
             f"The encoder {name!r} could not be loaded: {str(error).splitlines()[0]} Give a directory that holds "
@@ -73,7 +75,8 @@ def load_encoder(name: str) -> tuple[Any, Any]:
 def save(model: Estimator, tokenizer: Any, directory: Path, *, longest: int) -> None:
     """Write the encoder in its own format, and the heads beside it."""
     directory.mkdir(parents=True, exist_ok=True)
-    model.encoder.save_pretrained(directory)  # type: ignore[operator]
+    with quiet():
+        model.encoder.save_pretrained(directory)  # type: ignore[operator]
     tokenizer.save_pretrained(directory)
     torch.save(model.head.state_dict(), directory / "heads.pt")
     if model.wide is not None:

@@ -127,7 +127,7 @@ def _load(name: str, kind: str, labels: int | None, parameter: str = "model") ->
 
     settings = {} if labels is None else {"num_labels": labels}
     try:
-        with _quiet():
+        with quiet():
             model = getattr(transformers, kind).from_pretrained(name, **settings)
         tokenizer = transformers.AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
@@ -136,7 +136,7 @@ def _load(name: str, kind: str, labels: int | None, parameter: str = "model") ->
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """transformers draws a progress bar for every model, however small; a library does not print."""
     import transformers
 
