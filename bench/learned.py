@@ -19,17 +19,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import spearmanr
 
 from plainly import data
 from plainly.evalset import EvalSet
-from plainly.learn.corpus import close_up
+from plainly.learn.documents import close_up
 from plainly.metrics.learned import encoder
 from plainly.metrics.learned.meaning import Meaning
 from plainly.metrics.learned.sle import Sle
-
-Floats = npt.NDArray[np.float64]
+from plainly.protocol import Floats
 
 
 def human(model: str) -> dict[str, Any]:
@@ -65,7 +63,7 @@ def ratings(model: str) -> dict[str, Any]:
 
 def cefr(model: str) -> dict[str, Any]:
     """The second head against the CEFR levels of two teachers, on test sentences."""
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     estimates, truths = [], []
     loaded = encoder.load(model)
     for name in ("cefr-sp/wiki-auto", "cefr-sp/score"):
@@ -73,11 +71,11 @@ def cefr(model: str) -> dict[str, Any]:
         chosen = [at for at, part in enumerate(table["part"]) if part == "test"]
         estimate = loaded.estimates([close_up(table["sentence"][at]) for at in chosen])[:, loaded.heads.index("cefr")]
         truth = np.array([(table["level_a"][at] + table["level_b"][at]) / 2 for at in chosen])
-        found[f"{name} test"] = _correlation(estimate, truth)
+        figures[f"{name} test"] = _correlation(estimate, truth)
         estimates.append(estimate)
         truths.append(truth)
-    found["both"] = _correlation(np.concatenate(estimates), np.concatenate(truths))
-    return found
+    figures["both"] = _correlation(np.concatenate(estimates), np.concatenate(truths))
+    return figures
 
 
 def meaning(model: str) -> dict[str, Any]:
@@ -126,7 +124,7 @@ def published(model: str) -> dict[str, Any]:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(0)
     network = transformers.RobertaForSequenceClassification(config).to(device).eval()
-    loaded = weights.Weights(network, tokenizer, device)
+    loaded = weights.PublishedModel(network, tokenizer, device)
     names = data.systems("asset/test")[: 40 if device == "cuda" else 2]
     texts = list(dict.fromkeys(text for name in names for text in data.outputs("asset/test", name)))
     texts = [texts[at] for at in np.random.default_rng(0).permutation(len(texts))]
@@ -135,29 +133,28 @@ def published(model: str) -> dict[str, Any]:
         return weights.values(loaded, texts, longest=128)[:, 0]
 
     def theirs(texts: list[str]) -> Floats:
-        found: list[float] = []
+        values: list[float] = []
         for at in range(0, len(texts), 8):
             batch = tokenizer(texts[at : at + 8], max_length=128, padding=True, truncation=True, return_tensors="pt")
             batch.pop("token_type_ids", None)
-            found += [value.item() for value in network(**batch.to(device)).logits]
-        return np.array(found)
+            values += [value.item() for value in network(**batch.to(device)).logits]
+        return np.array(values)
 
-    found: dict[str, Any] = {"device": device, "sentences": len(texts)}
+    figures: dict[str, Any] = {"device": device, "sentences": len(texts)}
     values = {}
     for name, way in (("ours", ours), ("theirs", theirs)):
         way(texts[:64])
         start = time.perf_counter()
         values[name] = way(texts)
-        found[name] = len(texts) / (time.perf_counter() - start)
-    found["ratio"] = found["ours"] / found["theirs"]
-    found["largest_difference"] = float(np.abs(values["ours"] - values["theirs"]).max())
-    return found
+        figures[name] = len(texts) / (time.perf_counter() - start)
+    figures["ratio"] = figures["ours"] / figures["theirs"]
+    figures["largest_difference"] = float(np.abs(values["ours"] - values["theirs"]).max())
+    return figures
 
 
 def _delta(model: str, sources: Sequence[str], outputs: Sequence[str]) -> Floats:
     metric = Sle(model=model)
-    found: Floats = metric.score(metric.measure(EvalSet.of(sources), outputs))[:, 0]
-    return found
+    return metric.score(metric.measure(EvalSet.of(sources), outputs))[:, 0]
 
 
 def _correlation(values: Floats, truth: Floats) -> dict[str, float]:

@@ -6,13 +6,15 @@ import re
 from typing import Any
 
 from conftest import ROOT
+from fences import fences
 from plainly.evalset import EvalSet
 from plainly.questions.audit.attack import ATTACKS
 from plainly.questions.audit.catalogue import chosen
 from plainly.questions.audit.tabulation import TABLES
 
-PAGE = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
-PYTHON = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+PATH = ROOT / "docs" / "audit.md"
+PAGE = PATH.read_text(encoding="utf-8")
+PYTHON = [block.body for block in fences(PATH) if block.language == "python"]
 
 
 def test_the_examples_run(capsys: Any) -> None:

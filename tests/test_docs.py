@@ -14,6 +14,7 @@ import pytest
 
 import plainly
 from conftest import ROOT
+from fences import fences
 from plainly import registry
 from plainly.cli import COMMANDS, main
 
@@ -70,12 +71,11 @@ def test_commands_on_the_demo_print_what_the_page_shows(
 ) -> None:
     """A block that begins with ``$ plainly … --demo`` is followed by exactly what the command prints (to stdout)."""
     monkeypatch.chdir(tmp_path)  # some commands write files
-    text = path.read_text(encoding="utf-8")
-    for block in re.findall(r"```(?:console|text)\n(.*?)```", text, re.DOTALL):
-        shown = DEMO_COMMAND.match(block)
+    for block in fences(path):
+        shown = DEMO_COMMAND.match(block.body)
         if shown is None:
             continue
-        expected = block[shown.end() :].strip("\n")
+        expected = block.body[shown.end() :].strip("\n")
         assert main(shlex.split(shown[1])[1:]) == 0
         printed = capsys.readouterr().out.strip("\n")
         if expected:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import doctest
-import re
 from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "inputs.md"
-FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+from conftest import ROOT
+from fences import fences
+
+PAGE = ROOT / "docs" / "inputs.md"
 
 
 def test_the_examples_give_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = FENCE.findall(PAGE.read_text(encoding="utf-8"))
-    for _, title, body in blocks:
-        if title:
-            Path(title).parent.mkdir(exist_ok=True)
-            Path(title).write_text(body, encoding="utf-8")
-    examples = "\n".join(body for language, _, body in blocks if language == "pycon")
+    blocks = fences(PAGE)
+    for block in blocks:
+        if block.title:
+            Path(block.title).parent.mkdir(exist_ok=True)
+            Path(block.title).write_text(block.body, encoding="utf-8")
+    examples = "\n".join(block.body for block in blocks if block.language == "pycon")
     test = doctest.DocTestParser().get_doctest(examples, {}, "docs/inputs.md", str(PAGE), 0)
     assert len(test.examples) > 20
     said: list[str] = []

@@ -15,10 +15,10 @@ from plainly import data
 from plainly.cli import main
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
-from plainly.learn.corpus import close_up
+from plainly.learn.documents import close_up
 from plainly.metrics.learned import encoder, events
 from plainly.metrics.learned.meaning import Meaning, match
-from plainly.metrics.learned.sle import Sle, by_document, cefr_level
+from plainly.metrics.learned.sle import Sle, by_document
 from plainly.scoring.evaluate import evaluate
 
 HARD = (
@@ -105,10 +105,6 @@ def test_documents_are_averages_of_their_sentences() -> None:
     found = by_document(metric, rows, ["a", "b", "a"])
     np.testing.assert_allclose(found["a"][0], metric.score(rows)[[0, 2], 0].mean())
     np.testing.assert_allclose(found["b"], metric.score(rows)[1])
-
-
-def test_cefr_levels_have_names() -> None:
-    assert [cefr_level(value) for value in (0.2, 1.4, 3.6, 6.9, float("nan"))] == ["A1", "A1", "B2", "C2", ""]
 
 
 def test_an_unknown_model_is_named_with_what_is_missing() -> None:

@@ -17,7 +17,7 @@ from plainly.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.evalset import EvalSet
 from plainly.metrics.adapters import questeval, questions
 from plainly.metrics.adapters.questeval import QuestEval, f1
-from plainly.metrics.adapters.questions import Answer
+from plainly.metrics.adapters.questions import ModelAnswer
 
 SOURCE, OUTPUT, REFERENCE = "The dog ate the cake.", "The dog slept.", "A dog had cake."
 PHRASES = {SOURCE: ["dog", "cake"], OUTPUT: ["dog"], REFERENCE: ["cake"]}
@@ -26,13 +26,13 @@ PHRASES = {SOURCE: ["dog", "cake"], OUTPUT: ["dog"], REFERENCE: ["cake"]}
 class Stub:
     """Answers what is written here, and remembers what it was asked."""
 
-    table: ClassVar[dict[tuple[str, str], Answer]] = {
-        ("dog?", OUTPUT): Answer("the dog", 0.9),
-        ("cake?", OUTPUT): Answer("unanswerable", 0.1),
-        ("dog?", SOURCE): Answer("a big dog", 1.0000001),  # the networks' probabilities may sum to a little over 1
-        ("dog?", REFERENCE): Answer("dog", 0.95),
-        ("cake?", REFERENCE): Answer("cake", 1.0),
-        ("cake?", SOURCE): Answer("cake", 1.0),
+    table: ClassVar[dict[tuple[str, str], ModelAnswer]] = {
+        ("dog?", OUTPUT): ModelAnswer("the dog", 0.9),
+        ("cake?", OUTPUT): ModelAnswer("unanswerable", 0.1),
+        ("dog?", SOURCE): ModelAnswer("a big dog", 1.0000001),  # the networks' probabilities may sum to a little over 1
+        ("dog?", REFERENCE): ModelAnswer("dog", 0.95),
+        ("cake?", REFERENCE): ModelAnswer("cake", 1.0),
+        ("cake?", SOURCE): ModelAnswer("cake", 1.0),
     }
     alike: ClassVar[dict[tuple[str, str], float]] = {
         ("the dog", "dog"): 0.5,
@@ -48,7 +48,7 @@ class Stub:
     def questions(self, asked: Sequence[tuple[str, str]]) -> list[str]:
         return [f"{answer}?" for answer, _ in asked]
 
-    def answers(self, asked: Sequence[tuple[str, str]]) -> list[Answer]:
+    def answers(self, asked: Sequence[tuple[str, str]]) -> list[ModelAnswer]:
         self.asked += asked
         return [self.table[one] for one in asked]
 
@@ -114,7 +114,7 @@ def test_nothing_to_ask_scores_nothing(stub: Any) -> None:
     made = stub(Stub())
     np.testing.assert_allclose(_one(QuestEval(answers="table"), output="  "), [0, 0, 0, 2])
     assert not made.asked
-    made.table = {**Stub.table, ("dog?", "Mm."): Answer("", 0.0), ("cake?", "Mm."): Answer("cake", 1.0)}
+    made.table = {**Stub.table, ("dog?", "Mm."): ModelAnswer("", 0.0), ("cake?", "Mm."): ModelAnswer("cake", 1.0)}
     # No question about the output: precision 0. Recall: (0 + 0 + 1)/3 and 1.
     np.testing.assert_allclose(_one(QuestEval(answers="table"), output="Mm.")[:3], [100 / 3, 0, 200 / 3])
 
@@ -155,7 +155,7 @@ def test_the_reader_of_t5_tokenizers_is_asked_for(monkeypatch: pytest.MonkeyPatc
     hidden = {"sentencepiece": None}
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: hidden.get(name, found("json")))
     with pytest.raises(MissingExtra, match=r"'sentencepiece'.*plainly\[torch\]"):
-        questions.Published("a", "b", "", "", 9).questions([("a", "b")])
+        questions.PublishedAsker("a", "b", "", "", 9).questions([("a", "b")])
 
 
 def test_answers_are_names_and_noun_phrases_of_five_sentences(english: str) -> None:
@@ -266,7 +266,7 @@ def test_missing_models_say_what_to_download(tmp_path: Path) -> None:
     for package in ("torch", "transformers", "sentencepiece"):
         pytest.importorskip(package, reason="without it the error is that the package is missing")
     questeval.use_answers("words", lambda texts: [text.split() for text in texts])
-    asker = questions.Published(qa=str(tmp_path), qg=str(tmp_path), weighter="", bertscore=str(tmp_path), layer=9)
+    asker = questions.PublishedAsker(qa=str(tmp_path), qg=str(tmp_path), weighter="", bertscore=str(tmp_path), layer=9)
     for parameter, ask in (("qg", asker.questions), ("qa", asker.answers), ("bertscore", asker.similarities)):
         with pytest.raises(DataUnavailable, match=rf"{parameter}=DIRECTORY must hold .*spiece\.model"):
             ask([("a", "b")])

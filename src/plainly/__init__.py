@@ -14,6 +14,7 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from plainly.api import load, make_report, metric, metric_names, plot, systems
     from plainly.evalset import EvalSet
+    from plainly.learn.train import train
     from plainly.pages import report
     from plainly.questions.audit import audit
     from plainly.questions.compare import compare
@@ -32,6 +33,7 @@ _PUBLIC = {
     "grid": "plainly.questions.grid",
     "reproduce": "plainly.questions.reproduce",
     "report": "plainly.pages",
+    "train": "plainly.learn.train",
     "load": "plainly.api",
     "systems": "plainly.api",
     "metric": "plainly.api",
@@ -58,6 +60,7 @@ __all__ = [
     "reproduce",
     "score",
     "systems",
+    "train",
 ]
 
 

@@ -1,4 +1,4 @@
-"""From a corpus to training examples: softened labels, joined neighbours, a second scale, harmless-looking damage."""
+"""From levelled texts to training examples: softened labels, joined neighbours, a second scale, and damage."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plainly.errors import BadInput
 from plainly.learn import noise
-from plainly.learn.corpus import Corpus
+from plainly.learn.documents import LevelledTexts
 from plainly.learn.levels import Parts
-from plainly.learn.soften import Floats, soften
-
-if TYPE_CHECKING:
-    from plainly.learn.recipe import Recipe
+from plainly.learn.recipe import Recipe
+from plainly.learn.soften import soften
+from plainly.protocol import Floats
 
 _CLAUSES = re.compile(r"(?:,|;|—| – |: )\s*|\s(?=(?:and|but|because|which|who|although|while|when|so)\s)")
 
@@ -37,14 +35,14 @@ class Examples:
         return Examples(self.texts + other.texts, np.concatenate([self.targets, other.targets]))
 
 
-def labelled(corpus: Corpus, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> Examples:
+def labelled(corpus: LevelledTexts, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> Examples:
     """What a model learns from the labels themselves."""
     grade = dict(zip(corpus.levelled.sentences, corpus.grades, strict=True))
     train = parts.train
     labels = train.levels
     if recipe.softened:
         grades = np.array([grade[sentence] for sentence in train.sentences])
-        labels = soften(train.levels, grades, span=recipe.span, exclude=recipe.exclude).labels
+        labels = soften(train.levels, grades, span=recipe.span, exclude=recipe.exclude)
     kept: list[int] = np.flatnonzero(np.isfinite(labels)).tolist()
     width = len(corpus.heads)
     rows = _on_first(tuple(train.sentences[i] for i in kept), labels[kept], width)
@@ -58,33 +56,31 @@ def labelled(corpus: Corpus, parts: Parts, recipe: Recipe, *, rng: np.random.Gen
     return rows + damaged(rows, share=recipe.noise, rng=rng)
 
 
-def rated(corpus: Corpus, *, turns: int) -> Examples:
+def rated(corpus: LevelledTexts, *, turns: int) -> Examples:
     """The training sentences of the second scale, ``turns`` times, every second time in tokenised form."""
     if corpus.rated is None:
-        raise BadInput("This corpus has no second scale to learn from.")
-    chosen = [i for i, part in enumerate(corpus.rated.parts) if part == "train"]
+        raise BadInput("These texts have no second scale to learn from.")
+    scale = corpus.rated.training
+    targets = np.full((len(scale.sentences), len(corpus.heads)), np.nan)
+    targets[:, 1] = scale.values
     rows = Examples((), np.empty((0, len(corpus.heads))))
     for turn in range(turns):
-        texts = corpus.rated.spaced if turn % 2 and corpus.rated.spaced else corpus.rated.sentences
-        targets = np.full((len(chosen), len(corpus.heads)), np.nan)
-        targets[:, 1] = [corpus.rated.values[i] for i in chosen]
-        rows += Examples(tuple(texts[i] for i in chosen), targets)
+        rows += Examples(scale.spaced if turn % 2 and scale.spaced else scale.sentences, targets)
     return rows
 
 
-def unlabelled(corpus: Corpus, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> tuple[str, ...]:
+def unlabelled(corpus: LevelledTexts, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> tuple[str, ...]:
     """Texts for teachers to label: sentences, single clauses and, where they learnt of them, joined neighbours."""
     train = parts.train
     texts = list(train.sentences)
     if recipe.joined:
         texts += [f"{train.sentences[a]} {train.sentences[b]}" for a, b in _neighbours(parts, range(len(train)))]
     if corpus.rated is not None:
-        chosen = [i for i, part in enumerate(corpus.rated.parts) if part == "train"]
-        rated = [corpus.rated.sentences[i] for i in chosen]
-        texts += rated
-        texts += [corpus.rated.spaced[i] for i in chosen] if corpus.rated.spaced else []
+        scale = corpus.rated.training
+        texts += [*scale.sentences, *scale.spaced]
         if recipe.joined:
-            texts += [f"{rated[a]} {rated[b]}" for a, b in enumerate(rng.permutation(len(rated)))]
+            order = rng.permutation(len(scale.sentences))
+            texts += [f"{scale.sentences[a]} {scale.sentences[b]}" for a, b in enumerate(order)]
     for sentence in tuple(texts):
         clauses = [clause.strip() for clause in _CLAUSES.split(sentence)]
         clauses = [clause for clause in clauses if 4 <= len(clause.split()) <= 25]

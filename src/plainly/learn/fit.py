@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+import pickle
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,47 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from plainly.errors import BadInput
+from plainly.learn.estimator import Estimator, TokenIds, encode, predict
 from plainly.learn.examples import Examples
-from plainly.learn.model import Encoded, Estimator, encode, predict
-from plainly.learn.quality import Quality, quality
-from plainly.learn.soften import Floats
-
-Progress = Callable[[int, int, float], None]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to train. ``keep`` weighs a loss that holds the token vectors of ``keep_layer`` to those of the encoder that
-    training began from, so that their similarities still say something about meaning."""
-
-    epochs: float = 1.0
-    batch: int = 64
-    rate: float = 5e-5
-    warmup: float = 0.1
-    decay: float = 0.01
-    longest: int = 128
-    keep: float = 0.0
-    keep_layer: int = -1
-    checks: int = 4  # validations per epoch
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class Validation:
-    """Sentences of held-out documents with their documents' levels; the first head is judged by them."""
-
-    texts: tuple[str, ...]
-    levels: Floats
-    documents: Sequence[Hashable]
-
-
-@dataclass
-class History:
-    """What was measured on the way: steps, training losses and validation qualities."""
-
-    steps: list[int] = field(default_factory=list)
-    losses: list[float] = field(default_factory=list)
-    qualities: list[Quality] = field(default_factory=list)
+from plainly.learn.levels import LevelledSentences
+from plainly.learn.quality import HeldOutQuality, quality
+from plainly.learn.recipe import FitSettings
+from plainly.progress import Progress, unseen
 
 
 def fit(
@@ -62,73 +28,81 @@ def fit(
     tokenizer: Any,
     examples: Examples,
     *,
-    settings: Settings,
+    settings: FitSettings,
     device: torch.device,
-    validation: Validation | None = None,
+    validation: LevelledSentences | None = None,
     checkpoint: Path | None = None,
-    progress: Progress | None = None,
-) -> History:
+    progress: Progress = unseen,
+    name: str = "model",
+) -> float:
     """Train in place; afterwards the model has the weights of the check with the least document-level error.
 
     Without ``validation`` it has the last weights. With ``checkpoint`` the state is written at every check, and a run
-    that finds one there goes on from it.
+    that finds one there goes on from it. What is returned is the loss at the last step.
     """
     torch.manual_seed(settings.seed)
     model.to(device).train()
     original = copy.deepcopy(model.encoder).eval().requires_grad_(False) if settings.keep else None
-    encoded = encode(tokenizer, examples.texts, longest=settings.longest)
-    held_out = encode(tokenizer, validation.texts, longest=settings.longest) if validation else None
+    tokens = encode(tokenizer, examples.texts, longest=settings.longest)
     targets = torch.tensor(examples.targets, dtype=torch.float32, device=device)
     per_epoch = math.ceil(len(examples.texts) / settings.batch)
     total = max(1, round(per_epoch * settings.epochs))
     optimiser, schedule = _optimiser(model, settings, total)
-    history, best, start = History(), _Best(), 0
+    state = _State()
     if checkpoint is not None and checkpoint.is_file():
-        start = _resume(checkpoint, model, optimiser, schedule, history, best)
+        state = _resume(checkpoint, model, optimiser, schedule)
     every = max(1, per_epoch // settings.checks)
-    running: list[float] = []
-    for step in range(start, total):
-        chosen = _batch(step, per_epoch, len(examples.texts), settings)
-        loss = _loss(model, original, encoded, targets, chosen, settings, device)
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        schedule.step()
-        running.append(float(loss.detach()) if progress or (step + 1) % every == 0 else math.nan)
-        if progress is not None:
-            progress(step + 1, total, running[-1])
-        if (step + 1) % every == 0 or step + 1 == total:
-            history.steps.append(step + 1)
-            history.losses.append(float(loss.detach()))
-            if validation is not None and held_out is not None:
-                estimates = predict(model, held_out, device=device)[:, 0]
-                history.qualities.append(quality(estimates, validation.levels, validation.documents))
-                best.offer(history.qualities[-1].doc_mae, model)
-            if checkpoint is not None:
-                _keep(checkpoint, step + 1, model, optimiser, schedule, history, best)
-    if best.weights is not None:
-        model.load_state_dict(best.weights)
+    with progress(f"training the {name}", total=total, unit="steps") as tell:
+        tell(state.step)
+        for step in range(state.step, total):
+            chosen = _batch(step, per_epoch, len(examples.texts), settings)
+            loss = _loss(model, original, tokens, targets, chosen, settings, device)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            schedule.step()
+            tell(1)
+            if (step + 1) % every == 0 or step + 1 == total:
+                state.step, state.loss = step + 1, float(loss.detach())
+                if validation is not None:
+                    state.offer(judge(model, tokenizer, validation, settings, device).doc_mae, model)
+                if checkpoint is not None:
+                    _keep(checkpoint, state, model, optimiser, schedule)
+    if state.best is not None:
+        model.load_state_dict(state.best)
     model.eval()
-    return history
+    return state.loss
+
+
+def judge(
+    model: Estimator, tokenizer: Any, held_out: LevelledSentences, settings: FitSettings, device: torch.device
+) -> HeldOutQuality:
+    """The paper's measures on articles that were not trained on."""
+    tokens = encode(tokenizer, held_out.sentences, longest=settings.longest)
+    return quality(predict(model, tokens, device=device)[:, 0], held_out.levels, held_out.documents)
 
 
 @dataclass
-class _Best:
+class _State:
+    """How far a run has come, and the weights of its best check."""
+
+    step: int = 0
+    loss: float = math.nan
     error: float = math.inf
-    weights: dict[str, torch.Tensor] | None = None
+    best: dict[str, torch.Tensor] | None = None
 
     def offer(self, error: float, model: Estimator) -> None:
         if error < self.error:
             self.error = error
-            self.weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+            self.best = {name: value.detach().clone() for name, value in model.state_dict().items()}
 
 
-def _batch(step: int, per_epoch: int, n: int, settings: Settings) -> list[int]:
+def _batch(step: int, per_epoch: int, n: int, settings: FitSettings) -> list[int]:
     """The examples of a step follow from seed and step alone, so that a resumed run sees what it would have seen."""
     epoch, at = divmod(step, per_epoch)
-    found: list[int] = _order(settings.seed, epoch, n)[at * settings.batch : (at + 1) * settings.batch].tolist()
-    return found
+    chosen: list[int] = _order(settings.seed, epoch, n)[at * settings.batch : (at + 1) * settings.batch].tolist()
+    return chosen
 
 
 @lru_cache(maxsize=2)
@@ -139,13 +113,13 @@ def _order(seed: int, epoch: int, n: int) -> npt.NDArray[np.int64]:
 def _loss(
     model: Estimator,
     original: torch.nn.Module | None,
-    encoded: Encoded,
+    texts: TokenIds,
     targets: torch.Tensor,
     chosen: list[int],
-    settings: Settings,
+    settings: FitSettings,
     device: torch.device,
 ) -> torch.Tensor:
-    tokens, mask = encoded.batch(chosen, device)
+    tokens, mask = texts.batch(chosen, device)
     values, layers = model(tokens, mask)
     wanted = targets[torch.tensor(chosen, device=device)]
     known = ~torch.isnan(wanted)
@@ -161,9 +135,9 @@ def _loss(
     return loss
 
 
-def _optimiser(model: Estimator, settings: Settings, total: int) -> tuple[torch.optim.Optimizer, Any]:
-    plain = [p for name, p in model.named_parameters() if p.ndim < 2 and p.requires_grad]
-    decayed = [p for name, p in model.named_parameters() if p.ndim >= 2 and p.requires_grad]
+def _optimiser(model: Estimator, settings: FitSettings, total: int) -> tuple[torch.optim.Optimizer, Any]:
+    plain = [p for p in model.parameters() if p.ndim < 2 and p.requires_grad]
+    decayed = [p for p in model.parameters() if p.ndim >= 2 and p.requires_grad]
     groups = [{"params": decayed, "weight_decay": settings.decay}, {"params": plain, "weight_decay": 0.0}]
     fused = next(model.parameters()).is_cuda
     optimiser = torch.optim.AdamW(groups, lr=settings.rate, fused=fused)
@@ -175,32 +149,28 @@ def _optimiser(model: Estimator, settings: Settings, total: int) -> tuple[torch.
     return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, rise_and_fall)
 
 
-def _keep(
-    path: Path, step: int, model: Estimator, optimiser: Any, schedule: Any, history: History, best: _Best
-) -> None:
-    state = {
-        "step": step,
+def _keep(path: Path, state: _State, model: Estimator, optimiser: Any, schedule: Any) -> None:
+    content = {
+        "state": {field.name: getattr(state, field.name) for field in fields(state)},
         "model": model.state_dict(),
         "optimiser": optimiser.state_dict(),
         "schedule": schedule.state_dict(),
-        "history": history,
-        "best": best,
         "random": torch.get_rng_state(),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     half_written = path.with_suffix(".partial")
-    torch.save(state, half_written)
+    torch.save(content, half_written)
     half_written.replace(path)
 
 
-def _resume(path: Path, model: Estimator, optimiser: Any, schedule: Any, history: History, best: _Best) -> int:
-    # The checkpoint is this program's own file; it holds the history and random state beside tensors.
-    state = torch.load(path, map_location="cpu", weights_only=False)
-    model.load_state_dict(state["model"])
-    optimiser.load_state_dict(state["optimiser"])
-    schedule.load_state_dict(state["schedule"])
-    torch.set_rng_state(state["random"])
-    history.steps, history.losses = state["history"].steps, state["history"].losses
-    history.qualities = state["history"].qualities
-    best.error, best.weights = state["best"].error, state["best"].weights
-    return int(state["step"])
+def _resume(path: Path, model: Estimator, optimiser: Any, schedule: Any) -> _State:
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+        state = _State(**content["state"])
+    except (pickle.UnpicklingError, KeyError, TypeError):
+        raise BadInput(f"{path} cannot be gone on from: another version wrote it. Remove it and run again.") from None
+    model.load_state_dict(content["model"])
+    optimiser.load_state_dict(content["optimiser"])
+    schedule.load_state_dict(content["schedule"])
+    torch.set_rng_state(content["random"])
+    return state

@@ -1,4 +1,4 @@
-"""Levelled documents: the same articles at several reading levels, cut into sentences and split by article."""
+"""Sentences of levelled documents: the same articles at several reading levels, split by article."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput
-from plainly.learn.soften import Floats, soften
+from plainly.errors import BadInput, way
+from plainly.protocol import Floats
 
 _LETTERS = re.compile(r"[^\W\d_]")
+_FEWEST_WORDS = 3  # shorter sentences are left out
 
 
 @dataclass(frozen=True)
-class Levelled:
-    """Sentences in columns: the article and document each comes from, and its document's level."""
+class LevelledSentences:
+    """Sentences in columns: the article each comes from, and the level of its document."""
 
     sentences: tuple[str, ...]
     articles: tuple[str, ...]
@@ -26,9 +27,9 @@ class Levelled:
     def __len__(self) -> int:
         return len(self.sentences)
 
-    def __getitem__(self, mask: npt.NDArray[np.bool_]) -> Levelled:
+    def __getitem__(self, mask: npt.NDArray[np.bool_]) -> LevelledSentences:
         chosen = np.flatnonzero(mask)
-        return Levelled(
+        return LevelledSentences(
             sentences=tuple(self.sentences[i] for i in chosen),
             articles=tuple(self.articles[i] for i in chosen),
             levels=self.levels[chosen],
@@ -44,38 +45,37 @@ class Levelled:
 class Parts:
     """Train, validation and test sentences; no article is in two of them."""
 
-    train: Levelled
-    valid: Levelled
-    test: Levelled
+    train: LevelledSentences
+    valid: LevelledSentences
+    test: LevelledSentences
 
 
-def from_texts(
+def cut(
     articles: Sequence[str],
     levels: Sequence[float | str],
     texts: Sequence[str],
     *,
     scale: Mapping[str, float] | None = None,
-    shortest: int = 3,
-) -> Levelled:
-    """Cut texts into sentences. ``scale`` turns names of levels into numbers; shorter sentences are left out."""
+) -> LevelledSentences:
+    """The sentences of documents. ``scale`` turns names of levels into numbers."""
     from plainly.text import sentences as boundaries
 
-    found: list[tuple[str, str, float]] = []
-    for at, (article, level, text) in enumerate(zip(articles, levels, texts, strict=True)):
-        value = _level(level, scale, at)
+    rows: list[tuple[str, str, float]] = []
+    for number, (article, name, text) in enumerate(zip(articles, levels, texts, strict=True), 1):
+        level = _level(name, scale or {}, number)
         for paragraph in text.splitlines():
-            found += (
-                (" ".join(sentence.split()), article, value)
+            rows += (
+                (" ".join(sentence.split()), article, level)
                 for sentence in boundaries.split(paragraph)
-                if len(sentence.split()) >= shortest and _LETTERS.search(sentence)
+                if len(sentence.split()) >= _FEWEST_WORDS and _LETTERS.search(sentence)
             )
-    if not found:
+    if not rows:
         raise BadInput("The levelled texts hold no sentences. Give a text for each document.")
-    columns = list(zip(*found, strict=True))
-    return Levelled(sentences=columns[0], articles=columns[1], levels=np.array(columns[2], dtype=np.float64))
+    columns = list(zip(*rows, strict=True))
+    return LevelledSentences(sentences=columns[0], articles=columns[1], levels=np.array(columns[2], dtype=np.float64))
 
 
-def part(levelled: Levelled, *, valid: float = 0.05, test: float = 0.05, seed: int = 0) -> Parts:
+def part(levelled: LevelledSentences, *, valid: float, test: float, seed: int = 0) -> Parts:
     """Split by article, so that no version of a validation or test article is trained on."""
     names = sorted(set(levelled.articles))
     order = np.random.default_rng(seed).permutation(len(names))
@@ -90,31 +90,23 @@ def part(levelled: Levelled, *, valid: float = 0.05, test: float = 0.05, seed: i
     return Parts(train=levelled[which == 2], valid=levelled[which == 0], test=levelled[which == 1])
 
 
-def labels(levelled: Levelled, *, span: float, exclude: float, softened: bool = True) -> Floats:
-    """A label for each sentence: softened by its readability, or the level of its document; NaN is left out."""
-    if not softened:
-        return levelled.levels
-    return soften(levelled.levels, grades(levelled.sentences), span=span, exclude=exclude).labels
-
-
 def grades(sentences: Sequence[str]) -> Floats:
     """The Flesch-Kincaid grade of each sentence."""
     from plainly.evalset import EvalSet
     from plainly.metrics.readability import Fkgl
 
     fkgl = Fkgl()
-    found: Floats = fkgl.score(fkgl.measure(EvalSet.of(items=len(sentences)), sentences))[:, 0]
-    return found
+    return fkgl.score(fkgl.measure(EvalSet.of(items=len(sentences)), sentences))[:, 0]
 
 
-def _level(level: float | str, scale: Mapping[str, float] | None, at: int) -> float:
-    if scale is not None and str(level) in scale:
-        return float(scale[str(level)])
+def _level(name: float | str, scale: Mapping[str, float], document: int) -> float:
+    if str(name) in scale:
+        return float(scale[str(name)])
     try:
-        return float(level)
+        return float(name)
     except ValueError:
-        known = ", ".join(scale) if scale else "none"
         raise BadInput(
-            f"Document {at + 1} has the level {level!r}, which is neither a number nor in the scale ({known}). "
-            "Say what it stands for: --levels advanced=0,elementary=4"
+            f"Document {document} has the level {name!r}, which is neither a number nor in the scale "
+            f"({', '.join(scale) or 'none'}). Say what it stands for: "
+            + way("levels={'advanced': 0, 'elementary': 4}", "--levels advanced=0,elementary=4")
         ) from None

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plainly.learn.soften import Floats
+from plainly.protocol import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class HeldOutQuality:
     """Errors are against the documents' own levels, never against softened labels."""
 
     mae: float
@@ -21,7 +21,7 @@ class Quality:
     documents: int
 
 
-def quality(estimates: Floats, levels: Floats, documents: Sequence[Hashable]) -> Quality:
+def quality(estimates: Floats, levels: Floats, documents: Sequence[Hashable]) -> HeldOutQuality:
     """Mean absolute error of sentences and of document averages, and weighted F1 after rounding to a level."""
     known = np.unique(levels)
     rounded = known[np.abs(estimates[:, None] - known).argmin(axis=1)]
@@ -30,7 +30,7 @@ def quality(estimates: Floats, levels: Floats, documents: Sequence[Hashable]) ->
     sizes = np.bincount(which)
     average = np.bincount(which, weights=estimates) / sizes
     truth = np.bincount(which, weights=levels) / sizes
-    return Quality(
+    return HeldOutQuality(
         mae=float(np.abs(estimates - levels).mean()),
         doc_mae=float(np.abs(average - truth).mean()),
         f1=_weighted_f1(rounded, levels, known),
@@ -43,6 +43,6 @@ def _weighted_f1(estimates: Floats, levels: Floats, known: Floats) -> float:
     total = 0.0
     for level in known:
         hits = ((estimates == level) & (levels == level)).sum()
-        found, wanted = (estimates == level).sum(), (levels == level).sum()
-        total += wanted * (2 * hits / (found + wanted))
+        estimated, true = (estimates == level).sum(), (levels == level).sum()
+        total += true * (2 * hits / (estimated + true))
     return float(total / len(levels))

@@ -12,120 +12,109 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-_ZERO = 128  # Activations are stored unsigned, which every CPU multiplies fast with signed weights.
+_ZERO = np.uint8(128)  # Activations are stored unsigned, which every CPU multiplies fast with signed weights.
+_LARGEST = np.float32(127)
 
 
 def quantise(model: Any) -> Any:
     """The same model with every constant matrix and embedding table in eight bits."""
     import onnx
-    from onnx import helper, numpy_helper
+    from onnx import helper
 
     quantised = onnx.ModelProto()
     quantised.CopyFrom(model)
     graph = quantised.graph
-    constants = {tensor.name: tensor for tensor in graph.initializer}
-    used: dict[str, int] = {}
+    rewriting = _Rewriting({tensor.name: tensor for tensor in graph.initializer})
     for node in graph.node:
-        for name in node.input:
-            used[name] = used.get(name, 0) + 1
-    nodes: list[Any] = []
-    added: dict[str, Any] = {}
-    replaced: set[str] = set()
-    scaled: dict[str, tuple[str, str]] = {}
-
-    def constant(name: str, value: npt.ArrayLike) -> str:
-        added.setdefault(name, numpy_helper.from_array(np.asarray(value), name))
-        return name
-
-    def rows(activation: str) -> tuple[str, str]:
-        """The activation in eight bits with a scale for each row; made once for all products that use it."""
-        if activation not in scaled:
-            part = {name: f"{activation}/{name}" for name in ("size", "largest", "least", "step", "scale", "rows", "q")}
-            nodes.extend(
-                [
-                    helper.make_node("Abs", [activation], [part["size"]]),
-                    helper.make_node(
-                        "ReduceMax", [part["size"], constant("q/axis", np.array([-1]))], [part["largest"]]
-                    ),
-                    helper.make_node("Max", [part["largest"], constant("q/tiny", np.float32(1e-6))], [part["least"]]),
-                    helper.make_node("Div", [part["least"], constant("q/127", np.float32(127))], [part["step"]]),
-                    helper.make_node("Div", [constant("q/127", np.float32(127)), part["least"]], [part["scale"]]),
-                    helper.make_node("Mul", [activation, part["scale"]], [part["rows"]]),
-                    helper.make_node(
-                        "QuantizeLinear",
-                        [part["rows"], constant("q/one", np.float32(1)), constant("q/zero", np.uint8(_ZERO))],
-                        [part["q"]],
-                    ),
-                ]
-            )
-            small, step = part["q"], part["step"]
-            scaled[activation] = (small, step)
-        return scaled[activation]
-
-    for node in graph.node:
-        weight = constants.get(node.input[1]) if len(node.input) > 1 else None
-        table = constants.get(node.input[0]) if node.op_type == "Gather" else None
-        if node.op_type == "MatMul" and weight is not None and len(weight.dims) == 2:
-            values, steps = _by_column(numpy_helper.to_array(weight))
-            small, step = rows(node.input[0])
-            name = node.output[0]
-            nodes.extend(
-                [
-                    helper.make_node(
-                        "MatMulIntegerToFloat",
-                        [
-                            small,
-                            constant(weight.name + "/q", values),
-                            constant("q/one", np.float32(1)),
-                            constant(weight.name + "/step", steps),
-                            constant("q/zero", np.uint8(_ZERO)),
-                        ],
-                        [name + "/unscaled"],
-                        domain="com.microsoft",
-                    ),
-                    helper.make_node("Mul", [name + "/unscaled", step], [name]),
-                ]
-            )
-            replaced.add(weight.name)
-        elif table is not None and len(table.dims) == 2 and table.data_type == onnx.TensorProto.FLOAT:
-            values, steps = _by_column(numpy_helper.to_array(table).T)
-            name = node.output[0]
-            nodes.extend(
-                [
-                    helper.make_node(
-                        "Gather", [constant(table.name + "/q", values.T.copy()), node.input[1]], [name + "/q"]
-                    ),
-                    helper.make_node(
-                        "Gather", [constant(table.name + "/step", steps[:, None]), node.input[1]], [name + "/step"]
-                    ),
-                    helper.make_node("Cast", [name + "/q"], [name + "/float"], to=onnx.TensorProto.FLOAT),
-                    helper.make_node("Mul", [name + "/float", name + "/step"], [name]),
-                ]
-            )
-            replaced.add(table.name)
-        else:
-            nodes.append(node)
-    still = {name for node in nodes for name in node.input}
-    kept = [tensor for tensor in graph.initializer if tensor.name in still or tensor.name not in replaced]
-    copied = [_copy(node) for node in nodes]
+        rewriting.add(node)
+    used = {name for node in rewriting.nodes for name in node.input}
+    constants = [tensor for tensor in graph.initializer if tensor.name in used or tensor.name not in rewriting.replaced]
+    copies = [onnx.NodeProto() for _ in rewriting.nodes]
+    for copy, node in zip(copies, rewriting.nodes, strict=True):
+        copy.CopyFrom(node)
     del graph.node[:], graph.initializer[:]
-    graph.node.extend(copied)
-    graph.initializer.extend([*kept, *added.values()])
+    graph.node.extend(copies)
+    graph.initializer.extend([*constants, *rewriting.added.values()])
     if not any(opset.domain == "com.microsoft" for opset in quantised.opset_import):
         quantised.opset_import.append(helper.make_opsetid("com.microsoft", 1))
     onnx.checker.check_model(quantised)
     return quantised
 
 
+class _Rewriting:
+    """The nodes of a graph one by one, with products and look-ups of constant matrices in eight bits."""
+
+    def __init__(self, constants: dict[str, Any]) -> None:
+        self.constants = constants
+        self.nodes: list[Any] = []
+        self.added: dict[str, Any] = {}
+        self.replaced: set[str] = set()
+        self._scaled: dict[str, tuple[str, str]] = {}
+
+    def add(self, node: Any) -> None:
+        from onnx import TensorProto
+
+        matrix = self.constants.get(node.input[1]) if node.op_type == "MatMul" else None
+        table = self.constants.get(node.input[0]) if node.op_type == "Gather" else None
+        if matrix is not None and len(matrix.dims) == 2:
+            self._multiply(node, matrix)
+        elif table is not None and len(table.dims) == 2 and table.data_type == TensorProto.FLOAT:
+            self._look_up(node, table)
+        else:
+            self.nodes.append(node)
+
+    def _multiply(self, node: Any, matrix: Any) -> None:
+        from onnx import numpy_helper
+
+        values, steps = _by_column(numpy_helper.to_array(matrix))
+        rows, step = self._rows(node.input[0])
+        output = node.output[0]
+        factors = [rows, self._constant(f"{matrix.name}/q", values), self._constant("q/one", np.float32(1))]
+        scales = [self._constant(f"{matrix.name}/step", steps), self._constant("q/zero", _ZERO)]
+        self._node("MatMulIntegerToFloat", [*factors, *scales], f"{output}/unscaled", domain="com.microsoft")
+        self._node("Mul", [f"{output}/unscaled", step], output)
+        self.replaced.add(matrix.name)
+
+    def _look_up(self, node: Any, table: Any) -> None:
+        from onnx import TensorProto, numpy_helper
+
+        values, steps = _by_column(numpy_helper.to_array(table).T)
+        places, output = node.input[1], node.output[0]
+        self._node("Gather", [self._constant(f"{table.name}/q", values.T.copy()), places], f"{output}/q")
+        self._node("Gather", [self._constant(f"{table.name}/step", steps[:, None]), places], f"{output}/step")
+        self._node("Cast", [f"{output}/q"], f"{output}/float", to=TensorProto.FLOAT)
+        self._node("Mul", [f"{output}/float", f"{output}/step"], output)
+        self.replaced.add(table.name)
+
+    def _rows(self, activation: str) -> tuple[str, str]:
+        """The activation in eight bits, and the step of each row; made once for all products that use it."""
+        if activation not in self._scaled:
+            axis, tiny = self._constant("q/axis", np.array([-1])), self._constant("q/tiny", np.float32(1e-6))
+            largest, one = self._constant("q/127", _LARGEST), self._constant("q/one", np.float32(1))
+            size = self._node("Abs", [activation], f"{activation}/size")
+            most = self._node("ReduceMax", [size, axis], f"{activation}/largest")
+            least = self._node("Max", [most, tiny], f"{activation}/least")
+            step = self._node("Div", [least, largest], f"{activation}/step")
+            scale = self._node("Div", [largest, least], f"{activation}/scale")
+            rows = self._node("Mul", [activation, scale], f"{activation}/rows")
+            zero = self._constant("q/zero", _ZERO)
+            self._scaled[activation] = self._node("QuantizeLinear", [rows, one, zero], f"{activation}/q"), step
+        return self._scaled[activation]
+
+    def _node(self, operation: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        from onnx import helper
+
+        self.nodes.append(helper.make_node(operation, inputs, [output], **attributes))
+        return output
+
+    def _constant(self, name: str, value: npt.ArrayLike) -> str:
+        from onnx import numpy_helper
+
+        self.added.setdefault(name, numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+
 def _by_column(weight: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
     """Signed eight-bit values and a step for each column, so that values × steps is the weight again."""
-    steps = np.maximum(np.abs(weight).max(axis=0), 1e-8).astype(np.float32) / np.float32(127)
+    steps = np.maximum(np.abs(weight).max(axis=0), 1e-8).astype(np.float32) / _LARGEST
     return np.round(weight / steps).astype(np.int8), steps
-
-
-def _copy(node: Any) -> Any:
-    import onnx
-
-    copy = onnx.NodeProto()
-    copy.CopyFrom(node)
-    return copy

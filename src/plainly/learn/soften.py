@@ -6,26 +6,14 @@ sentence is, so that the labels of neighbouring levels overlap and a model can t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import numpy.typing as npt
 
 from plainly.errors import BadInput
-
-Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Softened:
-    """A label for each sentence, and which sentences are fit to train on."""
-
-    labels: Floats  # NaN where a sentence is left out
-    kept: npt.NDArray[np.bool_]
+from plainly.protocol import Floats
 
 
-def soften(levels: Floats, grades: Floats, *, span: float = 2.0, exclude: float = 1.0) -> Softened:
-    """Spread the labels of each level over ``span``, the most readable sentences highest.
+def soften(levels: Floats, grades: Floats, *, span: float = 2.0, exclude: float = 1.0) -> Floats:
+    """Spread the labels of each level over ``span``, the most readable sentences highest; NaN is left out of training.
 
     ``grades`` are Flesch-Kincaid grades. Sentences in the lowest and highest ``exclude`` percent of a level's grades,
     and sentences without a grade, are left out. The paper's levels lie 1 apart and its span is 2, so that each level
@@ -45,4 +33,4 @@ def soften(levels: Floats, grades: Floats, *, span: float = 2.0, exclude: float 
         # Eq. 2; where all grades are equal there is nothing to spread.
         scaled = span * (readability - readability.min()) / reach if reach > 0 else np.zeros(len(members))
         labels[members] = scaled - scaled.mean() + level  # Eq. 3
-    return Softened(labels=labels, kept=np.isfinite(labels))
+    return labels

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from plainly.learn.estimator import Estimator, TokenIds, encode, evidence
 from plainly.learn.examples import Examples
-from plainly.learn.model import Encoded, Estimator, encode, evidence
-from plainly.learn.soften import Floats
+from plainly.protocol import Floats
 
 
 def widen(
@@ -36,9 +36,9 @@ def widen(
         average = wanted.mean()
         products = seen.T @ seen
         products[np.diag_indices_from(products)] += ridge
-        found = np.linalg.solve(products, seen.T @ (wanted - average)) / spread
-        weights.append(found)
-        biases.append(average - found @ centre)
+        slopes = np.linalg.solve(products, seen.T @ (wanted - average)) / spread
+        weights.append(slopes)
+        biases.append(average - slopes @ centre)
     wide = nn.Linear(features.shape[1], len(weights))
     wide.weight.data = torch.tensor(np.array(weights), dtype=torch.float32)
     wide.bias.data = torch.tensor(np.array(biases), dtype=torch.float32)
@@ -46,13 +46,11 @@ def widen(
 
 
 @torch.no_grad()
-def _evidence(model: Estimator, encoded: Encoded, device: torch.device) -> Floats:
+def _evidence(model: Estimator, texts: TokenIds, device: torch.device) -> Floats:
     model.to(device).eval()
-    found: Floats | None = None
-    for chosen in encoded.by_length(256):
-        tokens, mask = encoded.batch(chosen, device)
-        part = evidence(model(tokens, mask)[1], mask).double().cpu().numpy()
-        found = np.empty((len(encoded.ids), part.shape[1])) if found is None else found
-        found[chosen] = part
-    assert found is not None
-    return found
+    rows: dict[int, Floats] = {}
+    for chosen in texts.by_length():
+        tokens, mask = texts.batch(chosen, device)
+        values = evidence(model(tokens, mask)[1], mask).double().cpu().numpy()
+        rows.update(zip(chosen, values, strict=True))
+    return np.array([rows[place] for place in range(len(rows))])

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -15,15 +16,17 @@ import numpy as np
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
 from plainly.metrics.adapters import weights
+from plainly.metrics.adapters.weights import PublishedMetric, PublishedModel
 from plainly.metrics.means import ratio
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.protocol import Floats, Needs
 from plainly.registry import choice
 
+Match = tuple[float, float, float]  # F1, precision, recall
 _WITH_SPACES = frozenset({"roberta", "gpt2", "bart", "longformer", "deberta"})  # byte pairs that include the space
 
 
 @dataclass(frozen=True, repr=False)
-class BertScore(Metric):
+class BertScore(PublishedMetric):
     """Token-matching F1, precision and recall, 0–100, of the best reference (or of the source).
 
     ``layer`` is the hidden layer the vectors are taken from (the package's default for roberta-large is 17), ``idf``
@@ -40,10 +43,7 @@ class BertScore(Metric):
 
     name: ClassVar[str] = "bertscore"
     needs: ClassVar[Needs] = frozenset({"references"})
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    batch_tolerance: ClassVar[float] = 1e-3
 
     def __post_init__(self) -> None:
         choice(self.against, ("references", "source"), parameter="against")
@@ -65,14 +65,13 @@ class BertScore(Metric):
         rows = np.zeros((len(outputs), 4))
         for at, (output, others) in enumerate(zip(outputs, known, strict=True)):
             candidates = [_match(vectors[output], vectors[other], rarity, _special(loaded)) for other in others]
-            best = max((_rescaled(found, floor) for found in candidates), key=lambda found: found[0])
-            rows[at] = (*best, 1.0)
+            rows[at] = (*max((_rescaled(match, floor) for match in candidates), key=itemgetter(0)), 1.0)
         return rows
 
     def score(self, totals: Floats) -> Floats:
         return 100 * ratio(totals[..., :3], totals[..., 3:])
 
-    def _rarity(self, loaded: weights.Weights, references: Sequence[str]) -> dict[int, float]:
+    def _rarity(self, loaded: PublishedModel, references: Sequence[str]) -> dict[int, float]:
         """log((n + 1) / (df + 1)) over the references, as in the package."""
         counts: Counter[int] = Counter()
         for text in references:
@@ -80,7 +79,7 @@ class BertScore(Metric):
             counts.update(set(loaded.tokenizer(ready, truncation=True, max_length=self.longest)["input_ids"]))
         return {token: math.log((len(references) + 1) / (counts[token] + 1)) for token in range(len(loaded.tokenizer))}
 
-    def _floor(self) -> tuple[float, float, float] | None:
+    def _floor(self) -> Match | None:
         if not self.baseline:
             return None
         try:
@@ -104,7 +103,7 @@ def pairs(
     return [_match(vectors[text], vectors[other], None, special)[0] for text, other in texts]
 
 
-def _encoder(model: str, layer: int, parameter: str = "model") -> weights.Weights:
+def _encoder(model: str, layer: int, parameter: str = "model") -> PublishedModel:
     loaded = weights.encoder(model, parameter=parameter)
     if layer > loaded.model.config.num_hidden_layers:
         raise BadSpec(f"{model!r} has {loaded.model.config.num_hidden_layers} layers, not {layer}.")
@@ -112,33 +111,31 @@ def _encoder(model: str, layer: int, parameter: str = "model") -> weights.Weight
 
 
 def _vectors(
-    loaded: weights.Weights, texts: Sequence[str], *, layer: int, longest: int
+    loaded: PublishedModel, texts: Sequence[str], *, layer: int, longest: int
 ) -> dict[str, tuple[list[int], Any]]:
     """For each distinct text its tokens and their vectors, of length one."""
     loaded.model.config.output_hidden_states = True
     distinct = list(dict.fromkeys(texts))
     encoded = loaded.encode([_prepared(loaded, text) for text in distinct], longest=longest)
-    found = {}
+    vectors = {}
     for at, row in loaded.run_encoded(
         encoded, lambda outputs, mask: outputs.hidden_states[layer].float().cpu().numpy()
     ):
         ids = encoded[at]["input_ids"]
-        vectors = row[: len(ids)]
-        found[distinct[at]] = (ids, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
-    return found
+        words = row[: len(ids)]
+        vectors[distinct[at]] = (ids, words / np.linalg.norm(words, axis=1, keepdims=True))
+    return vectors
 
 
-def _prepared(loaded: weights.Weights, text: str) -> str:
+def _prepared(loaded: PublishedModel, text: str) -> str:
     """As in the package: stripped, and begun with a space where a first word is else unlike the same word later."""
     text = text.strip()
     return f" {text}" if text and loaded.model.config.model_type in _WITH_SPACES else text
 
 
-def _special(loaded: weights.Weights) -> frozenset[int]:
-    tokenizer = loaded.tokenizer
-    return frozenset(
-        token for token in (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.bos_token_id) if token is not None
-    ) | frozenset(token for token in (tokenizer.eos_token_id,) if token is not None)
+def _special(loaded: PublishedModel) -> frozenset[int]:
+    names = ("cls_token_id", "sep_token_id", "bos_token_id", "eos_token_id")
+    return frozenset(getattr(loaded.tokenizer, name) for name in names) - {None}
 
 
 def _match(
@@ -146,7 +143,7 @@ def _match(
     other: tuple[list[int], Any],
     rarity: dict[int, float] | None,
     special: frozenset[int],
-) -> tuple[float, float, float]:
+) -> Match:
     similar = output[1] @ other[1].T
     precision = _weighted(similar.max(axis=1), output[0], rarity, special)
     recall = _weighted(similar.max(axis=0), other[0], rarity, special)
@@ -159,10 +156,8 @@ def _weighted(values: Any, ids: list[int], rarity: dict[int, float] | None, spec
     return float((values * weight).sum() / weight.sum()) if weight.sum() > 0 else 0.0
 
 
-def _rescaled(
-    found: tuple[float, float, float], floor: tuple[float, float, float] | None
-) -> tuple[float, float, float]:
+def _rescaled(match: Match, floor: Match | None) -> Match:
     if floor is None:
-        return found
-    f1, precision, recall = ((value - low) / (1 - low) for value, low in zip(found, floor, strict=True))
+        return match
+    f1, precision, recall = ((value - low) / (1 - low) for value, low in zip(match, floor, strict=True))
     return f1, precision, recall

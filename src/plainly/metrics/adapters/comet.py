@@ -21,7 +21,7 @@ from plainly.metrics.adapters import weights
 class Checkpoint:
     """An encoder with its published weights, and what stands on top of it."""
 
-    weights: weights.Weights
+    weights: weights.PublishedModel
     shares: Any  # how much each layer counts in the mixture
     gamma: float
     normalised: bool
@@ -56,8 +56,8 @@ def load(checkpoint: str, encoder: str, *, metric: str, kind: str) -> Checkpoint
     except ImportError as error:
         raise MissingExtra(metric, package=str(error.name), extra="torch") from None
     place = Path(checkpoint)
-    found = sorted(place.glob("checkpoints/*.ckpt")) if checkpoint else []
-    if not found or not (place / "hparams.yaml").is_file():
+    path = next(iter(sorted(place.glob("checkpoints/*.ckpt"))), None) if checkpoint else None
+    if path is None or not (place / "hparams.yaml").is_file():
         raise DataUnavailable(
             f"{metric} needs its published checkpoint, and {checkpoint or 'no directory'!r} has none. Download "
             f"davidheineman/{metric} (hparams.yaml and checkpoints/*.ckpt) from "
@@ -72,18 +72,18 @@ def load(checkpoint: str, encoder: str, *, metric: str, kind: str) -> Checkpoint
             f"Is it a checkpoint for {other}(checkpoint=…)?"
         )
     try:
-        state = torch.load(found[0], map_location="cpu", weights_only=True)["state_dict"]
+        state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
     except (pickle.UnpicklingError, KeyError) as error:
         raise BadInput(
-            f"{str(found[0])!r} is no checkpoint of plain weights with a state_dict "
+            f"{str(path)!r} is no checkpoint of plain weights with a state_dict "
             f"({next(iter(str(error).splitlines()), '')}). Download it again."
         ) from None
     loaded = weights.untrained(encoder or settings["pretrained_model"], parameter="encoder")
     loaded.model.config.output_hidden_states = True
-    _fill(loaded.model, state, where=str(found[0]))
+    _fill(loaded.model, state, where=str(path))
     names = sorted((key for key in state if key.startswith("layerwise_attention.scalar_parameters.")), key=_number)
     if len(names) != loaded.model.config.num_hidden_layers + 1:
-        raise BadInput(f"{str(found[0])!r} mixes {len(names)} layers; the encoder has another number of them.")
+        raise BadInput(f"{str(path)!r} mixes {len(names)} layers; the encoder has another number of them.")
     # The published files say layer_transformation: sparsemax, but the package never hands it on and takes softmax.
     shares = torch.softmax(torch.cat([state[key] for key in names]), dim=0)
     return Checkpoint(

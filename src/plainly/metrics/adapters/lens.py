@@ -15,12 +15,13 @@ import numpy as np
 
 from plainly.evalset import EvalSet
 from plainly.metrics.adapters import comet
-from plainly.metrics.means import ratio
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.metrics.adapters.weights import PublishedMetric, Text
+from plainly.metrics.means import mean_rows, ratio
+from plainly.protocol import Floats, Needs
 
 
 @dataclass(frozen=True, repr=False)
-class Lens(Metric):
+class Lens(PublishedMetric):
     """LENS: overall quality of a simplification given source and references; 0–100, or unbounded with rescale=false.
 
     The best reference counts. Scores are mapped to 0–100 by the normal distribution; ``rescale=false`` gives the
@@ -34,10 +35,7 @@ class Lens(Metric):
 
     name: ClassVar[str] = "lens"
     needs: ClassVar[Needs] = frozenset({"source", "references"})
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("lens",)
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         evalset.require_references("lens")
@@ -51,20 +49,17 @@ class Lens(Metric):
         vectors = known | _vectors(loaded, [text for text in lowered if text not in known])
         best = np.array(
             [
-                max(_estimate(loaded, vectors[source], vectors[output], vectors[one]) for one in references)
+                max(_estimate(loaded, vectors[source], vectors[output], vectors[text]) for text in references)
                 for source, output, references in zip(sources, lowered, rows, strict=True)
             ]
         )
         if self.rescale:
             best = np.array([50 * (math.erf(value / math.sqrt(2)) + 1) for value in best])
-        return np.stack([best, np.ones(len(best))], axis=1)
-
-    def score(self, totals: Floats) -> Floats:
-        return ratio(totals[..., :1], totals[..., 1:])
+        return mean_rows(best)
 
 
 @dataclass(frozen=True, repr=False)
-class LensSalsa(Metric):
+class LensSalsa(PublishedMetric):
     """LENS-SALSA: overall quality without references, 100 times the model's value (mostly, but not always, in 0–100).
 
     ``bad`` is the percentage of the output's tokens that the model tags as part of a bad edit (probability above one
@@ -75,11 +70,7 @@ class LensSalsa(Metric):
     encoder: str = ""
 
     name: ClassVar[str] = "lens-salsa"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("lens-salsa", "bad")
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         loaded = comet.load(self.checkpoint, self.encoder, metric="lens-salsa", kind="unified_metric")
@@ -88,7 +79,9 @@ class LensSalsa(Metric):
         encoded = [_joined(loaded, *pair) for pair in distinct]
         first = [_tokens(loaded, output) for output, _ in distinct]
         rows = {}
-        for at, (value, bad) in loaded.weights.run_encoded(encoded, lambda found, mask: _judge(loaded, found, mask)):
+        for at, (value, bad) in loaded.weights.run_encoded(
+            encoded, lambda outputs, mask: _judge(loaded, outputs, mask)
+        ):
             tagged = (0.0, 0.0)
             if bad is not None:
                 own = bad[1 : len(first[at]) - 1]  # without the marks of beginning and end
@@ -100,15 +93,14 @@ class LensSalsa(Metric):
         return np.stack([ratio(totals[..., 0], totals[..., 1]), 100 * ratio(totals[..., 2], totals[..., 3])], axis=-1)
 
 
-def _vectors(loaded: comet.Checkpoint, texts: Sequence[str]) -> dict[str, Any]:
+def _vectors(loaded: comet.Checkpoint, texts: Sequence[str]) -> dict[Text, Any]:
     """One vector a text: the mixture of layers averaged over its tokens."""
 
     def read(outputs: Any, mask: Any) -> Any:
         there = mask.unsqueeze(-1).float()
         return (loaded.mixed(outputs, mask) * there).sum(1) / there.sum(1)
 
-    distinct = list(dict.fromkeys(texts))
-    return {distinct[at]: row for at, row in loaded.weights.run(distinct, read, longest=loaded.longest)}
+    return loaded.weights.run(texts, read, longest=loaded.longest)
 
 
 def _estimate(loaded: comet.Checkpoint, source: Any, output: Any, reference: Any) -> float:
@@ -139,12 +131,12 @@ def _joined(loaded: comet.Checkpoint, output: str, source: str) -> dict[str, lis
 
 def _judge(loaded: comet.Checkpoint, outputs: Any, mask: Any) -> list[tuple[Any, Any]]:
     """For each pair its value, and for each of its tokens the probability of being in a bad edit."""
-    value = loaded.estimator(loaded.mixed(outputs, mask)[:, 0].float())[:, 0]
+    values = loaded.estimator(loaded.mixed(outputs, mask)[:, 0].float())[:, 0]
     tag = _bad(loaded)
     if tag is None:
-        return [(one, None) for one in value]
+        return [(value, None) for value in values]
     layer = outputs.hidden_states[int(loaded.settings.get("word_layer", -1))]
-    return list(zip(value, loaded.tagger(layer.float()).softmax(-1)[..., tag], strict=True))
+    return list(zip(values, loaded.tagger(layer.float()).softmax(-1)[..., tag], strict=True))
 
 
 def _bad(loaded: comet.Checkpoint) -> int | None:

@@ -19,9 +19,10 @@ import numpy as np
 
 from plainly.evalset import EvalSet
 from plainly.metrics.adapters import questions
+from plainly.metrics.adapters.weights import PublishedMetric
 from plainly.metrics.means import ratio
 from plainly.metrics.pipelines import pipeline
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.protocol import Floats
 from plainly.registry import choice
 
 Finder = Callable[[Sequence[str]], list[list[str]]]
@@ -46,7 +47,7 @@ class Question:
 
 
 @dataclass(frozen=True, repr=False)
-class QuestEval(Metric):
+class QuestEval(PublishedMetric):
     """QuestEval, 0–100: questions about source and output, answered from the other.
 
     ``answers`` is a spaCy pipeline, or a name given to ``use_answers``. ``bertscore=`` (empty) leaves out closeness in
@@ -65,11 +66,8 @@ class QuestEval(Metric):
     against: Literal["source", "references", "both"] = "source"
 
     name: ClassVar[str] = "questeval"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("questeval", "precision", "recall", "questions")
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "spacy")
-    batch_tolerance: ClassVar[float] = 1e-3
 
     def __post_init__(self) -> None:
         choice(self.against, ("source", "references", "both"), parameter="against")
@@ -94,8 +92,10 @@ class QuestEval(Metric):
         judged = _judge(asker, about, pairs)
         rows = np.zeros((len(outputs), 5))
         for at, (output, row) in enumerate(zip(outputs, others, strict=True)):
-            found = [(judged.get((other, output), 0.0), judged.get((output, other), 0.0), other) for other in row]
-            precision, recall, best = max(found, key=lambda one: one[0] + one[1])
+            precision, recall, best = max(
+                ((judged.get((other, output), 0.0), judged.get((output, other), 0.0), other) for other in row),
+                key=lambda candidate: candidate[0] + candidate[1],
+            )
             asked = len(about.get(output, ())) + len(about.get(best, ()))
             rows[at] = ((precision + recall) / 2, precision, recall, asked, 1)
         return rows
@@ -110,13 +110,13 @@ def _questions(
     """The questions about each text that has words; ``weighed`` are the texts whose questions the weighter sees."""
     distinct = [text for text in dict.fromkeys(texts) if text.strip()]
     asked = [(answer, text) for text, row in zip(distinct, find(distinct), strict=True) for answer in row]
-    triples = [(answer, made, text) for (answer, text), made in zip(asked, asker.questions(asked), strict=True)]
+    triples = [(answer, question, text) for (answer, text), question in zip(asked, asker.questions(asked), strict=True)]
     chosen = [triple for triple in triples if triple[2] in weighed]
     weight = dict(zip(chosen, asker.weights(chosen) or [1.0] * len(chosen), strict=True))
-    found: dict[str, list[Question]] = {text: [] for text in distinct}
-    for answer, made, text in triples:
-        found[text].append(Question(made, answer, weight.get((answer, made, text), 1.0)))
-    return found
+    about: dict[str, list[Question]] = {text: [] for text in distinct}
+    for answer, question, text in triples:
+        about[text].append(Question(question, answer, weight.get((answer, question, text), 1.0)))
+    return about
 
 
 def _judge(
@@ -132,7 +132,7 @@ def _judge(
     )
     meaning = asker.similarities(compared)
     alike = dict(zip(compared, meaning, strict=True)) if meaning is not None else None
-    found = {}
+    judged = {}
     for text, other in directions:
         values = []
         for question in about[other]:
@@ -142,8 +142,8 @@ def _judge(
                 parts.append(alike[answer.text, question.answer])
             values.append(np.clip(parts, 0, 1).mean())
         weight = np.array([question.weight for question in about[other]])
-        found[text, other] = float(np.average(values, weights=weight)) if weight.sum() > 0 else 0.0
-    return found
+        judged[text, other] = float(np.average(values, weights=weight)) if weight.sum() > 0 else 0.0
+    return judged
 
 
 def f1(answer: str, known: str) -> float:

@@ -22,7 +22,7 @@ MARK = "</s>"
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelAnswer:
     """What a model answers, and its probability that the text has an answer at all."""
 
     text: str
@@ -36,7 +36,7 @@ class Asker(Protocol):
         """For (answer, text): a question that the text answers so."""
         ...
 
-    def answers(self, asked: Sequence[tuple[str, str]]) -> list[Answer]:
+    def answers(self, asked: Sequence[tuple[str, str]]) -> list[ModelAnswer]:
         """For (question, text): the answer."""
         ...
 
@@ -50,7 +50,7 @@ class Asker(Protocol):
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedAsker:
     """The published models, by hub names or directories; an empty name leaves that one out."""
 
     qa: str
@@ -65,10 +65,10 @@ class Published:
         written = _written(loaded, [f"sv1 {MARK} {answer} {MARK} {text}" for answer, text in asked], first="")
         return [text for text, _ in written]
 
-    def answers(self, asked: Sequence[tuple[str, str]]) -> list[Answer]:
+    def answers(self, asked: Sequence[tuple[str, str]]) -> list[ModelAnswer]:
         loaded = weights.seq2seq(self.qa, parameter="qa")
         written = _written(loaded, [f"{question} {MARK} {text}" for question, text in asked], first="unanswerable")
-        return [Answer(text, 1 - likely) for text, likely in written]
+        return [ModelAnswer(text, 1 - likely) for text, likely in written]
 
     def weights(self, asked: Sequence[tuple[str, str, str]]) -> list[float] | None:
         if not self.weighter:
@@ -86,10 +86,10 @@ class Published:
 @lru_cache(maxsize=2)
 def published(qa: str, qg: str, weighter: str, bertscore: str, layer: int) -> Asker:
     """The published models behind one object; they are loaded when they are first asked."""
-    return Published(qa, qg, weighter, bertscore, layer)
+    return PublishedAsker(qa, qg, weighter, bertscore, layer)
 
 
-def _written(loaded: weights.Weights, prompts: Sequence[str], *, first: str) -> list[tuple[str, float]]:
+def _written(loaded: weights.PublishedModel, prompts: Sequence[str], *, first: str) -> list[tuple[str, float]]:
     """What the model writes for each prompt, and how likely it was to begin as the word ``first`` does."""
     import torch
 
@@ -97,14 +97,14 @@ def _written(loaded: weights.Weights, prompts: Sequence[str], *, first: str) -> 
     begins = tokenizer(first)["input_ids"][0] if first else 0
     distinct = list(dict.fromkeys(prompts))
     encoded = [dict(tokenizer(prompt, truncation=True, max_length=LONGEST_READ)) for prompt in distinct]
-    found: dict[str, tuple[str, float]] = {}
+    answers: dict[str, tuple[str, float]] = {}
     for chosen, batch in loaded.batches(encoded):
         with torch.inference_mode():
             written = _generate(loaded.model, batch)
         likely = written.scores[0].float().softmax(-1)[:, begins].cpu().numpy().astype(np.float64)
         texts = tokenizer.batch_decode(written.sequences, skip_special_tokens=True, clean_up_tokenization_spaces=True)
-        found |= {distinct[at]: (text, float(p)) for at, text, p in zip(chosen, texts, likely, strict=True)}
-    return [found[prompt] for prompt in prompts]
+        answers |= {distinct[at]: (text, float(p)) for at, text, p in zip(chosen, texts, likely, strict=True)}
+    return [answers[prompt] for prompt in prompts]
 
 
 def _generate(model: Any, batch: Any) -> Any:

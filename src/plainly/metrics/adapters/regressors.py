@@ -11,13 +11,14 @@ import numpy as np
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
 from plainly.metrics.adapters import weights
-from plainly.metrics.means import mean_rows, means
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.metrics.adapters.weights import PublishedMetric
+from plainly.metrics.means import mean_rows
+from plainly.protocol import Floats
 from plainly.registry import choice
 
 
 @dataclass(frozen=True, repr=False)
-class PublishedSle(Metric):
+class PublishedSle(PublishedMetric):
     """SLE with its published weights (Cripwell et al. 2023): RoBERTa, one head, 128 tokens, levels 0 to 4.
 
     Trained on Newsela; what plainly ships as ``sle`` is another model on the same scale. The two are not comparable.
@@ -27,11 +28,7 @@ class PublishedSle(Metric):
     target: float | None = None
 
     name: ClassVar[str] = "sle-published"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source", "error")
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         loaded = weights.classifier(self.model, labels=1)
@@ -42,12 +39,9 @@ class PublishedSle(Metric):
         error = np.abs(level - self.target) if self.target is not None else np.full(len(outputs), np.nan)
         return mean_rows(level - source, level, source, error)
 
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
-
 
 @dataclass(frozen=True, repr=False)
-class MeaningBert(Metric):
+class MeaningBert(PublishedMetric):
     """MeaningBERT (Beauchemin et al. 2023): meaning kept between source and output, 0–100.
 
     The published model gives percentages as they are; one whose configuration names another output (sigmoid,
@@ -60,11 +54,7 @@ class MeaningBert(Metric):
     clip: bool = True
 
     name: ClassVar[str] = "meaningbert"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("meaning",)
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         loaded = weights.classifier(self.model, labels=1)
@@ -76,12 +66,9 @@ class MeaningBert(Metric):
         )
         return mean_rows(np.clip(kept, 0, 100) if self.clip else kept)
 
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
-
 
 @dataclass(frozen=True, repr=False)
-class Entailment(Metric):
+class Entailment(PublishedMetric):
     """Does the source entail the output (``faithful``), and the output the source (``complete``)? Probabilities, 0–100.
 
     Any model for natural-language inference; which of its labels means entailment is read from its configuration.
@@ -91,11 +78,7 @@ class Entailment(Metric):
     longest: int = 256
 
     name: ClassVar[str] = "entailment"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("faithful", "complete", "contradiction")
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         loaded = weights.classifier(self.model)
@@ -110,18 +93,15 @@ class Entailment(Metric):
         yes, no = labels["entailment"], labels["contradiction"]
         return mean_rows(100 * there[:, yes], 100 * back[:, yes], 100 * there[:, no])
 
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
-
-    def _probabilities(self, loaded: weights.Weights, pairs: list[tuple[str, str]]) -> Floats:
+    def _probabilities(self, loaded: weights.PublishedModel, pairs: list[tuple[str, str]]) -> Floats:
         logits = weights.values(loaded, pairs, longest=self.longest)
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        found: Floats = powers / powers.sum(axis=1, keepdims=True)
-        return found
+        probabilities: Floats = powers / powers.sum(axis=1, keepdims=True)
+        return probabilities
 
 
 @dataclass(frozen=True, repr=False)
-class Regressor(Metric):
+class Regressor(PublishedMetric):
     """Any model with one value, by hub name or directory, of each output or of source and output together.
 
     ``delta`` is the output's value minus the source's, where each text is scored by itself (``reads=output``).
@@ -132,11 +112,7 @@ class Regressor(Metric):
     longest: int = 512
 
     name: ClassVar[str] = "regressor"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("value", "delta")
-    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    batch_tolerance: ClassVar[float] = 1e-3
 
     def __post_init__(self) -> None:
         choice(self.reads, ("output", "pair"), parameter="reads")
@@ -156,9 +132,6 @@ class Regressor(Metric):
         )
         value = weights.values(loaded, outputs, longest=self.longest)[:, 0]
         return mean_rows(value, value - source)
-
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
 
 
 def _percent(values: Floats, head: str, *, model: str) -> Floats:

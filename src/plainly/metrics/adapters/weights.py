@@ -1,47 +1,61 @@
-"""Loading published weights, and running texts through them in sorted batches."""
+"""Published weights: loading them, running texts through them in sorted batches, and what their metrics share."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from plainly.errors import DataUnavailable, MissingExtra
 from plainly.metrics.batches import by_length
+from plainly.metrics.means import means
+from plainly.protocol import Better, Floats, Metric, Needs
 
 Text = str | tuple[str, str]
 _TOKENS_IN_A_BATCH = {"cpu": 2048, "cuda": 16384}
 
 
+class PublishedMetric(Metric, Protocol):
+    """What metrics on published weights have in common, unless they say otherwise."""
+
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "higher"
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+    batch_tolerance: ClassVar[float] = 1e-3  # how far a score may depend on the texts scored with it
+
+    def score(self, totals: Floats) -> Floats:
+        return means(totals)
+
+
 @dataclass(frozen=True)
-class Weights:
+class PublishedModel:
     """A model, its tokenizer and the device that it is on."""
 
     model: Any
     tokenizer: Any
     device: str
 
-    def run(self, texts: Sequence[Text], read: Callable[[Any, Any], Any], *, longest: int) -> Iterator[tuple[int, Any]]:
-        """``read(outputs, mask)`` row by row for each text, with its position; batches are of like length."""
-        yield from self.run_encoded(self.encode(texts, longest=longest), read)
+    def run(self, texts: Iterable[Text], read: Callable[[Any, Any], Any], *, longest: int) -> dict[Text, Any]:
+        """For each distinct text its row of ``read(outputs, mask)``."""
+        distinct = list(dict.fromkeys(texts))
+        return {distinct[at]: row for at, row in self.run_encoded(self.encode(distinct, longest=longest), read)}
 
     def run_encoded(
         self, encoded: Sequence[dict[str, list[int]]], read: Callable[[Any, Any], Any]
     ) -> Iterator[tuple[int, Any]]:
-        """The same for what is tokens already."""
+        """The rows of ``read(outputs, mask)`` with the positions of their texts; batches are of like length."""
         import torch
 
         for chosen, batch in self.batches(encoded):
             with torch.inference_mode(), torch.autocast(self.device, torch.float16, enabled=self.device == "cuda"):
-                found = read(self.model(**batch), batch["attention_mask"])
-            yield from zip(chosen, found, strict=True)
+                rows = read(self.model(**batch), batch["attention_mask"])
+            yield from zip(chosen, rows, strict=True)
 
     def batches(self, encoded: Sequence[dict[str, list[int]]]) -> Iterator[tuple[list[int], Any]]:
         """Padded batches of like length on the device, each with the positions of its rows."""
@@ -66,23 +80,23 @@ def require(*packages: str) -> None:
             raise MissingExtra("A published learned metric", package=package, extra="torch")
 
 
-def classifier(name: str, *, labels: int | None = None) -> Weights:
+def classifier(name: str, *, labels: int | None = None) -> PublishedModel:
     """A model with a classification or regression head, by hub name or directory."""
     return _load(name, "AutoModelForSequenceClassification", labels)
 
 
-def encoder(name: str, *, parameter: str = "model") -> Weights:
+def encoder(name: str, *, parameter: str = "model") -> PublishedModel:
     """A bare encoder, by hub name or directory, given in the spec as ``parameter``."""
     return _load(name, "AutoModel", None, parameter)
 
 
-def seq2seq(name: str, *, parameter: str) -> Weights:
+def seq2seq(name: str, *, parameter: str) -> PublishedModel:
     """A model that writes text from text (T5), by hub name or directory, given in the spec as ``parameter``."""
     require("torch", "transformers", "sentencepiece")  # without the last, transformers asks for a package of no use
     return _load(name, "AutoModelForSeq2SeqLM", None, parameter)
 
 
-def untrained(name: str, *, parameter: str) -> Weights:
+def untrained(name: str, *, parameter: str) -> PublishedModel:
     """An encoder of the same architecture without its weights, for a checkpoint that has them all.
 
     It is made anew for each call: whoever fills it must not change what another metric has loaded under this name.
@@ -99,25 +113,22 @@ def untrained(name: str, *, parameter: str) -> Weights:
     return _placed(automatic.from_config(config), tokenizer)
 
 
-def values(weights: Weights, texts: Sequence[Text], *, longest: int) -> npt.NDArray[np.float64]:
+def values(loaded: PublishedModel, texts: Sequence[Text], *, longest: int) -> Floats:
     """The logits of each text, shape (n, labels); each distinct text is scored once."""
-    distinct = list(dict.fromkeys(texts))
-    found: dict[Text, npt.NDArray[np.float64]] = {}
     # A batch leaves the device as a whole: fetching it row by row would stop the device at each.
-    for at, row in weights.run(distinct, lambda outputs, mask: outputs.logits.double().cpu().numpy(), longest=longest):
-        found[distinct[at]] = row
-    return np.array([found[text] for text in texts]).reshape(len(texts), weights.model.config.num_labels)
+    logits = loaded.run(texts, lambda outputs, mask: outputs.logits.double().cpu().numpy(), longest=longest)
+    return np.array([logits[text] for text in texts]).reshape(len(texts), loaded.model.config.num_labels)
 
 
 @lru_cache(maxsize=6)
-def _load(name: str, kind: str, labels: int | None, parameter: str = "model") -> Weights:
+def _load(name: str, kind: str, labels: int | None, parameter: str = "model") -> PublishedModel:
     require()
     import transformers
 
-    given = {} if labels is None else {"num_labels": labels}
+    settings = {} if labels is None else {"num_labels": labels}
     try:
-        with _quiet():
-            model = getattr(transformers, kind).from_pretrained(name, **given)
+        with quiet():
+            model = getattr(transformers, kind).from_pretrained(name, **settings)
         tokenizer = transformers.AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
         raise DataUnavailable(missing(name, error, parameter=parameter)) from None
@@ -125,7 +136,7 @@ def _load(name: str, kind: str, labels: int | None, parameter: str = "model") ->
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """transformers draws a progress bar for every model, however small; a library does not print."""
     import transformers
 
@@ -139,11 +150,11 @@ def _quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _placed(model: Any, tokenizer: Any) -> Weights:
+def _placed(model: Any, tokenizer: Any) -> PublishedModel:
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    return Weights(model.to(device).eval(), tokenizer, device)
+    return PublishedModel(model.to(device).eval(), tokenizer, device)
 
 
 def missing(

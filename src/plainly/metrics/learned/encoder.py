@@ -26,6 +26,7 @@ from plainly.machine import cores
 from plainly.metrics.batches import by_length
 
 Vectors = npt.NDArray[np.float32]
+Batch = tuple[list[int], list[int], list[Any]]  # positions of its texts, their lengths in tokens, what was asked for
 SHIPPED = "plainly-sle-1"
 _MODELS = Path(__file__).parents[2] / "models"
 _TOKENS_IN_A_BATCH = 320  # Larger batches leave the cache and are slower on a CPU.
@@ -45,28 +46,27 @@ class Encoder:
 
     def estimates(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """The value of each text on each head, shape (n, heads); NaN for a text without a token."""
-        distinct = list(dict.fromkeys(texts))
-        found = np.full((len(distinct), len(self.heads)), np.nan)
-        for chosen, _, (values,) in self._run(distinct, ["values"]):
-            found[chosen] = values
-        place = {text: at for at, text in enumerate(distinct)}
-        return found[[place[text] for text in texts]]
+        place = {text: at for at, text in enumerate(dict.fromkeys(texts))}
+        estimates = np.full((len(place), len(self.heads)), np.nan)
+        for chosen, _, (values,) in self._run(list(place), ["values"]):
+            estimates[chosen] = values
+        return estimates[[place[text] for text in texts]]
 
     def vectors(self, texts: Sequence[str]) -> list[Vectors]:
         """A unit vector for each token of each text, shape (tokens, width); texts that are equal share one array."""
         distinct = list(dict.fromkeys(texts))
-        found: dict[str, Vectors] = {text: np.empty((0, 0), dtype=np.float32) for text in distinct}
+        by_text: dict[str, Vectors] = {text: np.empty((0, 0), dtype=np.float32) for text in distinct}
         for chosen, lengths, (vectors,) in self._run(distinct, ["vectors"]):
             for row, (at, length) in enumerate(zip(chosen, lengths, strict=True)):
                 words = vectors[row, 1 : length - 1]  # without the marks of beginning and end
-                found[distinct[at]] = words / np.linalg.norm(words, axis=1, keepdims=True)
-        return [found[text] for text in texts]
+                by_text[distinct[at]] = words / np.linalg.norm(words, axis=1, keepdims=True)
+        return [by_text[text] for text in texts]
 
-    def _run(self, texts: Sequence[str], wanted: list[str]) -> Iterator[tuple[list[int], list[int], list[Any]]]:
+    def _run(self, texts: Sequence[str], wanted: list[str]) -> Iterator[Batch]:
         encoded = self.tokenizer.encode_batch([text[:_CHARACTERS] for text in texts])
-        ids = {at: found.ids for at, found in enumerate(encoded) if len(found.ids) > 2}
+        ids = {at: tokens.ids for at, tokens in enumerate(encoded) if len(tokens.ids) > 2}
 
-        def run(chosen: list[int]) -> tuple[list[int], list[int], list[Any]]:
+        def run(chosen: list[int]) -> Batch:
             lengths = [len(ids[at]) for at in chosen]
             tokens = np.zeros((len(chosen), max(lengths)), dtype=np.int64)
             for row, at in enumerate(chosen):
@@ -79,7 +79,7 @@ class Encoder:
             yield from map(run, batches)
             return
         with ThreadPoolExecutor(self.threads) as pool:
-            waiting: deque[Future[tuple[list[int], list[int], list[Any]]]] = deque()
+            waiting: deque[Future[Batch]] = deque()
             for chosen in batches:
                 waiting.append(pool.submit(run, chosen))
                 if len(waiting) > 2 * self.threads:  # Results are taken as they come, so that few are held.

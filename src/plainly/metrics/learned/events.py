@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from plainly.metrics.pipelines import pipeline
 from plainly.protocol import Better, Floats, Metric, Needs
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A parsed word: its lemma, coarse part of speech, relation to its head, and the head's place in the sentence."""
 
     lemma: str
@@ -30,8 +29,7 @@ class Word:
     head: int
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """What happens, by the lemma of its verb, and who and what takes part."""
 
     verb: str
@@ -84,13 +82,13 @@ class Samsa(Metric):
         return rows
 
     def score(self, totals: Floats) -> Floats:
-        found: Floats = ratio(totals[..., :4], totals[..., 4:]) * np.array([100.0, 100.0, 1.0, 1.0])
-        return found
+        scale: Floats = np.array([100.0, 100.0, 1.0, 1.0])
+        return ratio(totals[..., :4], totals[..., 4:]) * scale
 
 
 def events(sentences: Sentences) -> list[Event]:
     """The clauses with a verb of their own, each with the heads of what takes part in it."""
-    found = []
+    clauses = []
     for words in sentences:
         for at, word in enumerate(words):
             if word.kind not in ("VERB", "AUX") or word.relation not in _CLAUSES:
@@ -100,8 +98,8 @@ def events(sentences: Sentences) -> list[Event]:
                 i for i, other in enumerate(words) if words[other.head].relation in _LINKS and other.head in direct
             ]
             parts = [words[i].lemma for i in (*direct, *linked) if words[i].relation in _PARTS]
-            found.append(Event(word.lemma, tuple(parts)))
-    return found
+            clauses.append(Event(word.lemma, tuple(parts)))
+    return clauses
 
 
 def _kept(scenes: Sequence[Event], sentences: Sequence[set[str]]) -> float:

@@ -62,7 +62,7 @@ class Meaning(Metric):
         rows = np.zeros((len(outputs), 4))
         for at, (output, others) in enumerate(zip(model.vectors(outputs), known, strict=True)):
             candidates = [match(output, other) for other in others]
-            best = max(candidates, key=lambda found: -1.0 if np.isnan(found[0]) else found[0])
+            best = max(candidates, key=lambda scores: -1.0 if np.isnan(scores[0]) else scores[0])
             if not np.isnan(best[0]):
                 rows[at] = (*best, 1.0)
         return rows

@@ -14,16 +14,6 @@ from plainly.metrics.learned import encoder
 from plainly.metrics.means import mean_rows, means
 from plainly.protocol import Better, Floats, Metric, Needs
 
-# What the levels stand for: the paper's 0–4, on which the texts of OneStopEnglish lie at 0, 2 and 4.
-LEVELS: dict[int, str] = {
-    0: "news as it was printed, for fluent adult readers (advanced)",
-    1: "between advanced and intermediate",
-    2: "news rewritten for intermediate learners of English",
-    3: "between intermediate and elementary",
-    4: "news rewritten for elementary learners of English",
-}
-CEFR = ("A1", "A2", "B1", "B2", "C1", "C2")
-
 
 @dataclass(frozen=True, repr=False)
 class Sle(Metric):
@@ -79,11 +69,6 @@ class Sle(Metric):
     def score(self, totals: Floats) -> Floats:
         scored = totals[..., totals.shape[-1] // 2, None]  # the count of the first column, delta
         return np.concatenate([means(totals), scored], axis=-1)
-
-
-def cefr_level(value: float) -> str:
-    """The CEFR level nearest to a value on 1–6; nothing for an undefined one."""
-    return CEFR[min(max(round(value), 1), 6) - 1] if np.isfinite(value) else ""
 
 
 def by_document(metric: Metric, rows: Floats, groups: Sequence[str]) -> dict[str, Floats]:

@@ -11,30 +11,27 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from plainly.errors import BadInput
-from plainly.learn import levels
-from plainly.learn.levels import Levelled
+from plainly.errors import BadInput, way
+from plainly.files import write_whole
+from plainly.learn.levels import LevelledSentences, cut, grades
+from plainly.learn.recipe import SHIPPED
 
 # Sentences of these sets are never trained on: metrics are judged on them.
-HELD_OUT = (
-    "asset/test",
-    "asset/valid",
-    "turkcorpus/test",
-    "hsplit/test",
-    "pwkp/test",
-    "qats/test",
-    "wikisplit/test",
+_NEVER_TRAINED_ON = (
+    "asset/test", "asset/valid", "turkcorpus/test", "hsplit/test", "pwkp/test", "qats/test", "wikisplit/test",
     "googlecomp/test",
-)
+)  # fmt: skip
+_COLUMNS = ("article", "level", "text")
 _CLOSE_UP = ((r" ([,.;:?!%)\]'’”])", r"\1"), (r"([(\[$£“‘]) ", r"\1"), (r" (n't|'s|'re|'ve|'ll|'d|'m)\b", r"\1"))
 _QUOTES = ((r"`` ?", '"'), (r" ?''", '"'))
 
 
 @dataclass(frozen=True)
-class Rated:
+class RatedSentences:
     """Sentences rated one by one on a scale of their own, with the part (train, dev, test) each belongs to.
 
     ``spaced`` are the same sentences as they were tokenised, or empty; outputs to be scored come in both forms.
@@ -46,34 +43,37 @@ class Rated:
     values: tuple[float, ...]
     parts: tuple[str, ...]
 
-    def __getitem__(self, kept: Sequence[bool]) -> Rated:
-        chosen = [at for at, keep in enumerate(kept) if keep]
-        return Rated(
-            name=self.name,
-            sentences=tuple(self.sentences[at] for at in chosen),
-            spaced=tuple(self.spaced[at] for at in chosen) if self.spaced else (),
-            values=tuple(self.values[at] for at in chosen),
-            parts=tuple(self.parts[at] for at in chosen),
-        )
+    def __getitem__(self, mask: Sequence[bool]) -> RatedSentences:
+        columns = (self.sentences, self.spaced, self.values, self.parts)
+        chosen: list[Any] = [
+            tuple(value for value, keep in zip(column, mask, strict=True) if keep) if column else ()
+            for column in columns
+        ]
+        return RatedSentences(self.name, *chosen)
+
+    @property
+    def training(self) -> RatedSentences:
+        """Those to train on."""
+        return self[[part == "train" for part in self.parts]]
 
 
 @dataclass(frozen=True)
-class Corpus:
+class LevelledTexts:
     """Levelled sentences with their Flesch-Kincaid grades, and one second scale or none."""
 
-    levelled: Levelled
+    levelled: LevelledSentences
     grades: tuple[float, ...]
-    rated: Rated | None = None
+    rated: RatedSentences | None = None
     sources: tuple[str, ...] = ()
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """The scales that a model of this corpus estimates; reading level is the first."""
+        """The scales that a model of these texts estimates; reading level is the first."""
         return ("sle",) if self.rated is None else ("sle", self.rated.name)
 
     def save(self, path: Path) -> None:
         """One JSON file with everything that training needs."""
-        found = {
+        content = {
             "levelled": {
                 "sentences": self.levelled.sentences,
                 "articles": self.levelled.articles,
@@ -83,24 +83,22 @@ class Corpus:
             "rated": asdict(self.rated) if self.rated else None,
             "sources": self.sources,
         }
-        path.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
+        write_whole(path, json.dumps(content, ensure_ascii=False))
 
     @classmethod
-    def load(cls, path: Path) -> Corpus:
+    def load(cls, path: Path) -> LevelledTexts:
         """What ``save`` wrote."""
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            columns = found["levelled"]
-            rated = found["rated"]
+            content = json.loads(path.read_text(encoding="utf-8"))
+            columns, rated = content["levelled"], content["rated"]
+            names = ("sentences", "spaced", "values", "parts")
             return cls(
-                levelled=Levelled(
+                levelled=LevelledSentences(
                     tuple(columns["sentences"]), tuple(columns["articles"]), np.array(columns["levels"], dtype=float)
                 ),
-                grades=tuple(np.nan if grade is None else grade for grade in found["grades"]),
-                rated=Rated(rated["name"], *(tuple(rated[key]) for key in ("sentences", "spaced", "values", "parts")))
-                if rated
-                else None,
-                sources=tuple(found["sources"]),
+                grades=tuple(np.nan if grade is None else grade for grade in content["grades"]),
+                rated=RatedSentences(rated["name"], *(tuple(rated[name]) for name in names)) if rated else None,
+                sources=tuple(content["sources"]),
             )
         except (KeyError, ValueError, TypeError) as error:
             raise BadInput(
@@ -108,32 +106,67 @@ class Corpus:
             ) from None
 
 
+def levelled_texts(
+    documents: Any = None, *, levels: Mapping[str, float] | None = None, recipe: Any = None
+) -> LevelledTexts:
+    """What to train on: a table with the columns article, level and text, or texts that were prepared before.
+
+    The table is a file, a frame or a mapping of columns; ``levels`` says what named levels stand for. Without documents
+    the recipe ``"shipped"`` has its own, the open corpora.
+    """
+    if isinstance(documents, LevelledTexts):
+        return documents
+    if documents is None:
+        if recipe == SHIPPED:
+            return _shipped_texts()
+        raise BadInput(
+            f"Say what to train on: {way('documents=, a table', 'a table of documents, --corpus FILE')}, or "
+            f"{way('recipe=', '--recipe ')}{SHIPPED} for the open corpora."
+        )
+    if isinstance(documents, (str, Path)):
+        from plainly.inputs import read_table
+
+        sheet = read_table(documents)
+        columns, where = {name: sheet.column(name) for name in _COLUMNS}, sheet.where
+    else:
+        if absent := [name for name in _COLUMNS if name not in documents]:
+            raise BadInput(f"The documents have no column {absent[0]!r}. They need article, level and text.")
+        columns, where = {name: list(documents[name]) for name in _COLUMNS}, lambda row: f"Document {row + 1}"
+    for name, column in columns.items():
+        if None in column:
+            raise BadInput(
+                f"{where(column.index(None))}: no {name}. Each document needs an article, a level and a text."
+            )
+    names: list[Any] = columns["level"]
+    return from_documents(list(map(str, columns["article"])), names, list(map(str, columns["text"])), scale=levels)
+
+
 def from_documents(
     articles: Sequence[str],
-    document_levels: Sequence[float | str],
+    names: Sequence[float | str],
     texts: Sequence[str],
     *,
     scale: Mapping[str, float] | None = None,
-    rated: Rated | None = None,
+    rated: RatedSentences | None = None,
     held_out: Iterable[str] = (),
     sources: Sequence[str] = (),
-) -> Corpus:
-    """A corpus from anyone's levelled documents; sentences that are among ``held_out`` are left out."""
-    levelled = levels.from_texts(articles, document_levels, texts, scale=scale)
+) -> LevelledTexts:
+    """Texts from documents and the names of their levels; sentences that are among ``held_out`` are left out."""
+    levelled = cut(articles, names, texts, scale=scale)
     secret = {_plain(sentence) for sentence in held_out}
     levelled = levelled[np.array([_plain(sentence) not in secret for sentence in levelled.sentences])]
     if rated is not None:
         rated = rated[[_plain(sentence) not in secret for sentence in rated.sentences]]
-    return Corpus(levelled, tuple(levels.grades(levelled.sentences).tolist()), rated, tuple(sources))
+    return LevelledTexts(levelled, tuple(grades(levelled.sentences).tolist()), rated, tuple(sources))
 
 
-def open_corpus() -> Corpus:
+def _shipped_texts() -> LevelledTexts:
     """What the shipped model was trained on: OneStopEnglish, and the Wiki-Auto part of CEFR-SP as second scale."""
     from plainly import data
 
     texts = data.table("onestopenglish/texts")
     cefr = data.table("cefr-sp/wiki-auto")
-    rated = Rated(
+    rated = RatedSentences(
         name="cefr",
         sentences=tuple(map(close_up, cefr["sentence"])),
         spaced=tuple(cefr["sentence"]),
@@ -162,7 +195,7 @@ def close_up(text: str) -> str:
 def _held_out() -> Iterable[str]:
     from plainly import data
 
-    for name in HELD_OUT:
+    for name in _NEVER_TRAINED_ON:
         evalset = data.load(name)
         yield from evalset.sources
         for references in evalset.references:

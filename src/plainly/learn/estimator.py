@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from plainly.errors import BadInput, DataUnavailable, MissingExtra
-from plainly.learn.soften import Floats
+from plainly.errors import DataUnavailable, MissingExtra
+from plainly.metrics.adapters.weights import quiet
+from plainly.protocol import Floats
 
 
 class Estimator(nn.Module):
@@ -55,22 +56,15 @@ def evidence(layers: Sequence[torch.Tensor], mask: torch.Tensor) -> torch.Tensor
     return torch.cat([*averages(layers, mask), length.log(), length / 20, (length / 20) ** 2], dim=1)
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """An encoder and its tokenizer, from a directory or a hub's name."""
-
-    encoder: Any
-    tokenizer: Any
-
-
-def load_encoder(name: str) -> Loaded:
-    """Any encoder that transformers can load, from a directory or by its hub name."""
+def load_encoder(name: str) -> tuple[Any, Any]:
+    """Any encoder that transformers can load, from a directory or by its hub name, and its tokenizer."""
     try:
         from transformers import AutoModel, AutoTokenizer
     except ImportError:
         raise MissingExtra("Training", package="transformers", extra="train") from None
     try:
-        return Loaded(AutoModel.from_pretrained(name), AutoTokenizer.from_pretrained(name))
+        with quiet():
+            return AutoModel.from_pretrained(name), AutoTokenizer.from_pretrained(name)
     except OSError as error:
         raise DataUnavailable(
             f"The encoder {name!r} could not be loaded: {str(error).splitlines()[0]} Give a directory that holds "
@@ -78,34 +72,21 @@ def load_encoder(name: str) -> Loaded:
         ) from error
 
 
-def save(model: Estimator, tokenizer: Any, directory: Path, *, facts: Mapping[str, Any]) -> None:
+def save(model: Estimator, tokenizer: Any, directory: Path, *, longest: int) -> None:
     """Write the encoder in its own format, and the heads beside it."""
     directory.mkdir(parents=True, exist_ok=True)
-    model.encoder.save_pretrained(directory)  # type: ignore[operator]
+    with quiet():
+        model.encoder.save_pretrained(directory)  # type: ignore[operator]
     tokenizer.save_pretrained(directory)
     torch.save(model.head.state_dict(), directory / "heads.pt")
     if model.wide is not None:
         torch.save(model.wide.state_dict(), directory / "wide.pt")
-    (directory / "plainly.json").write_text(json.dumps({"heads": model.heads, **facts}, indent=2), encoding="utf-8")
-
-
-def load(directory: Path) -> tuple[Estimator, Any]:
-    """What ``save`` wrote: the model and its tokenizer."""
-    facts = directory / "plainly.json"
-    if not facts.is_file():
-        raise BadInput(f"{directory} holds no trained estimator (no plainly.json). Train one: plainly train sle")
-    loaded = load_encoder(str(directory))
-    model = Estimator(loaded.encoder, heads=json.loads(facts.read_text(encoding="utf-8"))["heads"])
-    model.head.load_state_dict(torch.load(directory / "heads.pt", map_location="cpu", weights_only=True))
-    if (directory / "wide.pt").is_file():
-        wide = torch.load(directory / "wide.pt", map_location="cpu", weights_only=True)
-        model.wide = nn.Linear(wide["weight"].shape[1], wide["weight"].shape[0])
-        model.wide.load_state_dict(wide)
-    return model.eval(), loaded.tokenizer
+    facts = {"heads": model.heads, "longest": longest}
+    (directory / "plainly.json").write_text(json.dumps(facts, indent=2), encoding="utf-8")
 
 
 @dataclass(frozen=True)
-class Encoded:
+class TokenIds:
     """Texts as token ids, made once; ``batch`` pads only as far as the longest of the chosen."""
 
     ids: tuple[tuple[int, ...], ...]
@@ -118,26 +99,26 @@ class Encoded:
         mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
         return tokens.to(device, non_blocking=True), mask.to(device, non_blocking=True)
 
-    def by_length(self, size: int) -> Iterator[list[int]]:
+    def by_length(self, size: int = 256) -> Iterator[list[int]]:
         """All positions in batches of like length."""
         order = sorted(range(len(self.ids)), key=lambda i: len(self.ids[i]))
         yield from (order[at : at + size] for at in range(0, len(order), size))
 
 
-def encode(tokenizer: Any, texts: Sequence[str], *, longest: int) -> Encoded:
+def encode(tokenizer: Any, texts: Sequence[str], *, longest: int) -> TokenIds:
     """Token ids of all texts, cut off after ``longest`` tokens."""
-    found = tokenizer(list(texts), truncation=True, max_length=longest, padding=False)["input_ids"] if texts else []
-    return Encoded(tuple(map(tuple, found)), int(tokenizer.pad_token_id))
+    rows = tokenizer(list(texts), truncation=True, max_length=longest, padding=False)["input_ids"] if texts else []
+    return TokenIds(tuple(map(tuple, rows)), int(tokenizer.pad_token_id))
 
 
 @torch.no_grad()
-def predict(model: Estimator, encoded: Encoded, *, device: torch.device, size: int = 256) -> Floats:
+def predict(model: Estimator, tokens: TokenIds, *, device: torch.device) -> Floats:
     """The value of every text on every head, shape (n, heads)."""
     training = model.training
     model.eval()
-    found = np.empty((len(encoded.ids), len(model.heads)))
-    for chosen in encoded.by_length(size):
-        values, _ = model(*encoded.batch(chosen, device))
-        found[chosen] = values.float().cpu().numpy()
+    estimates = np.empty((len(tokens.ids), len(model.heads)))
+    for chosen in tokens.by_length():
+        values, _ = model(*tokens.batch(chosen, device))
+        estimates[chosen] = values.float().cpu().numpy()
     model.train(training)
-    return found
+    return estimates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from plainly.errors import MissingExtra, PlainlyError
-from plainly.learn.model import Estimator, encode, predict
+from plainly.errors import MissingExtra, PlainlyError, way
+from plainly.learn.estimator import Estimator, encode, predict
 from plainly.learn.quantise import quantise
-
-# Opset 20 is the first with GELU as one operation.
-_OPSET = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
-    """How far the exported model is from the trained one, on the first head."""
+class ExportCheck:
+    """How far the exported model is from the trained one on so many texts, on the first head."""
 
     largest: float
     mean: float
@@ -45,14 +42,11 @@ def export(
     tokenizer: Any,
     directory: Path,
     *,
-    name: str,
     layer: int,
     longest: int,
-    facts: Mapping[str, Any],
     check: Sequence[str],
     eight_bits: bool = True,
-    tolerance: float | None = None,
-) -> Agreement:
+) -> ExportCheck:
     """Write ``model.onnx``, ``tokenizer.json`` and ``model.json``, and compare both runtimes on the texts ``check``.
 
     Without ``eight_bits`` they must agree to 1e-3; in eight bits the mean difference must stay under 0.1 levels.
@@ -67,28 +61,29 @@ def export(
     tokenizer.backend_tokenizer.no_padding()
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.save(str(directory / "tokenizer.json"), pretty=False)
-    known = {"name": name, "heads": list(model.heads), "longest": longest, "layer": layer, **facts}
-    (directory / "model.json").write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    found = agreement(model, tokenizer, directory, check, longest=longest)
-    allowed = tolerance if tolerance is not None else 0.1 if eight_bits else 1e-3
-    if not (found.mean if eight_bits else found.largest) <= allowed:
+    facts = {"name": directory.name, "heads": list(model.heads), "longest": longest, "layer": layer}
+    (directory / "model.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    distance = _compare(model, tokenizer, directory, check, longest=longest)
+    allowed = 0.1 if eight_bits else 1e-3
+    if not (distance.mean if eight_bits else distance.largest) <= allowed:
         raise PlainlyError(
-            f"The exported model differs from the trained one by {found.mean:.3g} on average and {found.largest:.3g} "
-            f"at most on {found.texts} texts, more than the {allowed} allowed. Export without eight bits (--float)."
+            f"The exported model differs from the trained one by {distance.mean:.3g} on average and "
+            f"{distance.largest:.3g} at most on {distance.texts} texts, more than the {allowed} allowed. "
+            f"Export without eight bits: {way('eight_bits=False', '--float')}"
         )
-    return found
+    return distance
 
 
-def agreement(model: Estimator, tokenizer: Any, directory: Path, texts: Sequence[str], *, longest: int) -> Agreement:
+def _compare(model: Estimator, tokenizer: Any, directory: Path, texts: Sequence[str], *, longest: int) -> ExportCheck:
     """Score the same texts in both runtimes."""
     from plainly.metrics.learned import encoder
 
-    here = next(model.parameters()).device
-    trained = predict(model, encode(tokenizer, texts, longest=longest), device=here)[:, 0]
+    device = next(model.parameters()).device
+    trained = predict(model, encode(tokenizer, texts, longest=longest), device=device)[:, 0]
     exported = encoder.load(str(directory)).estimates(texts)[:, 0]
     apart = np.abs(trained - exported)
     varied = len(texts) > 1 and np.ptp(trained) > 0 and np.ptp(exported) > 0
-    return Agreement(
+    return ExportCheck(
         largest=float(apart.max()),
         mean=float(apart.mean()),
         correlation=float(np.corrcoef(trained, exported)[0, 1]) if varied else float("nan"),
@@ -99,7 +94,7 @@ def agreement(model: Estimator, tokenizer: Any, directory: Path, texts: Sequence
 def _graph(model: Estimator, layer: int) -> Any:
     import onnx
 
-    here = next(model.parameters()).device
+    device = next(model.parameters()).device
     model = model.cpu().eval()
     encoder: Any = model.encoder
     if hasattr(encoder, "set_attn_implementation"):
@@ -116,16 +111,17 @@ def _graph(model: Estimator, layer: int) -> Any:
             output_names=["values", "vectors"],
             dynamic_shapes=(sizes, sizes),
             dynamo=True,
-            opset_version=_OPSET,
+            opset_version=20,  # the first with GELU as one operation
             verbose=False,
         )
-    model.to(here)
-    found: Any = program.model_proto  # type: ignore[union-attr]
-    for node in found.graph.node:  # The exporter's notes hold paths of the machine it ran on.
+    model.to(device)
+    exported: Any = program.model_proto  # type: ignore[union-attr]
+    graph = exported.graph
+    for node in graph.node:  # The exporter's notes hold paths of the machine it ran on.
         del node.metadata_props[:]
         node.doc_string = ""
-    for value in (*found.graph.value_info, *found.graph.input, *found.graph.output, *found.graph.initializer):
+    for value in (*graph.value_info, *graph.input, *graph.output, *graph.initializer):
         del value.metadata_props[:]
-    del found.metadata_props[:], found.graph.metadata_props[:]
-    onnx.checker.check_model(found)
-    return found
+    del exported.metadata_props[:], graph.metadata_props[:]
+    onnx.checker.check_model(exported)
+    return exported

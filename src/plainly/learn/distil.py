@@ -1,0 +1,160 @@
+"""From levelled texts to a model: one training run, or several teachers and a student that learns their average.
+
+One small model is as good as several averaged when it learns from their average: seeds disagree about single sentences
+and agree about simplicity. Teachers are kept as files, so that a run that was cut off goes on where it stopped, and
+several machines can each train one.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from plainly.errors import BadInput
+from plainly.files import write_whole
+from plainly.learn import examples as make
+from plainly.learn.documents import LevelledTexts
+from plainly.learn.estimator import Estimator, encode, load_encoder, predict
+from plainly.learn.fit import fit, judge
+from plainly.learn.levels import Parts, part
+from plainly.learn.quality import HeldOutQuality
+from plainly.learn.recipe import Recipe
+from plainly.learn.widen import widen
+from plainly.progress import Progress, unseen
+from plainly.protocol import Floats
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model, the loss at its last step, and how good it is on articles that it has not seen."""
+
+    model: Estimator
+    tokenizer: Any
+    loss: float
+    quality: Mapping[str, HeldOutQuality]
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """One run of a recipe; what it has done is kept in ``directory`` and taken up again from there."""
+
+    corpus: LevelledTexts
+    recipe: Recipe
+    encoder: str
+    directory: Path
+    device: torch.device
+    expert_encoder: str | None = None
+    progress: Progress = unseen
+
+    @cached_property
+    def parts(self) -> Parts:
+        recipe = self.recipe
+        return part(self.corpus.levelled, valid=recipe.valid, test=recipe.test, seed=recipe.seed)
+
+    def train(self) -> Trained:
+        """Train as the recipe says."""
+        recipe, settings, parts = self.recipe, self.recipe.last, self.parts
+        self._claim()
+        if recipe.teachers:
+            rows, name = self._taught(), "student"
+        else:
+            rows, name = self._labelled(recipe.seed), "model"
+        model, tokenizer = self._fresh(self.encoder, rows, seed=settings.seed)
+        loss = fit(
+            model,
+            tokenizer,
+            rows,
+            settings=settings,
+            device=self.device,
+            # A student is stopped by nothing: its targets are smooth and its last weights are its best.
+            validation=None if recipe.teachers else parts.valid,
+            checkpoint=self.directory / f"{name}.checkpoint",
+            progress=self.progress,
+            name=name,
+        )
+        if recipe.ridge and self.corpus.rated is not None:
+            rated = make.rated(self.corpus, turns=1)
+            widen(model, tokenizer, rated, ridge=recipe.ridge, longest=settings.longest, device=self.device)
+        judged = {
+            name: judge(model, tokenizer, held_out, settings, self.device)
+            for name, held_out in (("valid", parts.valid), ("test", parts.test))
+        }
+        return Trained(model, tokenizer, loss, judged)
+
+    def _taught(self) -> make.Examples:
+        """What a student learns from: the teachers' average, and that of the experts on the second scale."""
+        recipe = self.recipe
+        average = np.mean([self._teach(seed) for seed in range(recipe.teachers)], axis=0)
+        if recipe.experts:
+            seconds = [self._teach(seed, expert=True)[:, 1] for seed in range(recipe.experts)]
+            average[:, 1] = np.mean(seconds, axis=0)
+        rows = make.Examples(self._unlabelled(), blended(average, recipe.blend))
+        return rows + make.damaged(rows, share=recipe.copies, rng=np.random.default_rng([recipe.seed, 1]))
+
+    def _teach(self, seed: int, *, expert: bool = False) -> Floats:
+        """What one teacher says of every unlabelled text, shape (n, heads); from its file where there is one.
+
+        An expert has learnt the second scale alone; its first column means nothing.
+        """
+        kind, settings = ("expert", self.recipe.expert) if expert else ("teacher", self.recipe.fit)
+        path = self.directory / f"{kind}-{seed}.npy"
+        if path.is_file():
+            kept: Floats = np.load(path)
+            return kept
+        rows = make.rated(self.corpus, turns=2) if expert else self._labelled([self.recipe.seed, seed])
+        model, tokenizer = self._fresh((self.expert_encoder if expert else None) or self.encoder, rows, seed=seed)
+        settings = replace(settings, seed=seed)
+        name = f"{kind} {seed + 1} of {self.recipe.experts if expert else self.recipe.teachers}"
+        fit(model, tokenizer, rows, settings=settings, device=self.device, progress=self.progress, name=name)
+        tokens = encode(tokenizer, self._unlabelled(), longest=settings.longest)
+        estimates = predict(model, tokens, device=self.device)
+        content = io.BytesIO()
+        np.save(content, estimates)
+        write_whole(path, content.getvalue())
+        return estimates
+
+    def _labelled(self, seed: int | list[int]) -> make.Examples:
+        return make.labelled(self.corpus, self.parts, self.recipe, rng=np.random.default_rng(seed))
+
+    def _unlabelled(self) -> tuple[str, ...]:
+        return make.unlabelled(self.corpus, self.parts, self.recipe, rng=np.random.default_rng(self.recipe.seed))
+
+    def _fresh(self, encoder: str, rows: make.Examples, *, seed: int) -> tuple[Estimator, Any]:
+        """An estimator that knows nothing yet but the means of its targets, and its tokenizer."""
+        loaded, tokenizer = load_encoder(encoder)
+        torch.manual_seed(seed)
+        known = np.isfinite(rows.targets)
+        centres = np.where(known, rows.targets, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        return Estimator(loaded.float(), heads=self.corpus.heads, centres=centres.tolist()), tokenizer
+
+    def _claim(self) -> None:
+        """A directory holds the parts of one run; parts of two must not be mixed."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        facts = {
+            "recipe": asdict(self.recipe),
+            "encoder": Path(self.encoder).name,
+            "sentences": len(self.corpus.levelled),
+        }
+        path = self.directory / "run.json"
+        if path.is_file() and json.loads(path.read_text(encoding="utf-8")) != json.loads(json.dumps(facts)):
+            raise BadInput(
+                f"{self.directory} holds another run (see {path}). Choose another directory, or remove that one."
+            )
+        write_whole(path, json.dumps(facts, indent=2))
+
+
+def blended(targets: Floats, blend: float) -> Floats:
+    """The first scale with a share of the second mixed in; high on the first is low on the second."""
+    if not blend or targets.shape[1] < 2:
+        return targets
+    first, second = targets[:, 0], targets[:, 1]
+    turned = first.mean() - (second - second.mean()) / second.std() * first.std()
+    return np.column_stack([(1 - blend) * first + blend * turned, targets[:, 1:]])

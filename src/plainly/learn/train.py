@@ -1,0 +1,149 @@
+"""Training from levelled documents to a model that ``plainly score`` loads, with its card: ``plainly.train``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plainly.errors import MissingExtra, UnknownName
+from plainly.learn.documents import LevelledTexts, levelled_texts
+from plainly.learn.quality import HeldOutQuality
+from plainly.learn.recipe import Recipe
+from plainly.progress import Progress, unseen
+from plainly.render.numbers import number
+from plainly.render.tables import markdown
+from plainly.result import Note, Record, Result, Table
+
+if TYPE_CHECKING:
+    from plainly.learn.onnx_export import ExportCheck
+
+_CHECKED = 200  # validation sentences on which the exported model is compared with the trained one
+
+
+@dataclass(frozen=True, repr=False)
+class Training(Result):
+    """A trained model: where it is, how it was trained, and how good it is on articles that it has not seen."""
+
+    output: Path
+    encoder: str
+    recipe: Recipe
+    corpus: LevelledTexts
+    sentences: Mapping[str, int]
+    quality: Mapping[str, HeldOutQuality]
+    export: ExportCheck
+    loss: float
+
+    def records(self) -> list[Record]:
+        return [{"part": name, **asdict(quality)} for name, quality in self.quality.items()]
+
+    def json(self) -> Record:
+        return {
+            "schema": "plainly.train/1",
+            "heads": list(self.corpus.heads),
+            "sentences": dict(self.sentences),
+            "quality": {name: asdict(quality) for name, quality in self.quality.items()},
+            "export": asdict(self.export),
+        }
+
+    def tables(self) -> list[Table]:
+        return [
+            Table(
+                ("part", "MAE", "Doc-MAE", "F1", "sentences", "documents"),
+                tuple(
+                    (
+                        {"valid": "validation"}.get(name, name),
+                        *(number(value, 3) for value in (quality.mae, quality.doc_mae, quality.f1)),
+                        str(quality.sentences),
+                        str(quality.documents),
+                    )
+                    for name, quality in self.quality.items()
+                ),
+            )
+        ]
+
+    def notes(self) -> list[Note]:
+        return [
+            Note(f"Use it: plainly score -m 'sle(model={self.output})'. More is in {self.output / 'CARD.md'}", "claim"),
+            Note(f"{self._distance()} The training loss was {number(self.loss, 3)} at the end."),
+        ]
+
+    def card(self) -> str:
+        """The model card, in Markdown."""
+        settings = "\n".join(f"- {name}: {value}" for name, value in asdict(self.recipe).items())
+        levels = ", ".join(f"{level:g}" for level in sorted(set(self.corpus.levelled.levels.tolist())))
+        return f"""# Model card: {self.output.name}
+
+A simplicity estimate made by `plainly train sle`. Use it: `plainly score -m 'sle(model={self.output})'`.
+
+- Encoder it started from: {Path(self.encoder).name}
+- Data: {", ".join(self.corpus.sources) or "levelled documents of the user"}; levels {levels}; articles are never split
+- Scales: {", ".join(self.corpus.heads)}
+
+{markdown(self.tables()[0])}
+
+Errors are against the documents' own levels. {self._distance()}
+
+## Recipe
+
+{settings}
+"""
+
+    def _distance(self) -> str:
+        mean, largest = number(self.export.mean, 3), number(self.export.largest, 3)
+        return (
+            f"The exported model differs from the trained one by {mean} on average and {largest} at most on "
+            f"{self.export.texts} validation sentences (correlation {number(self.export.correlation, 4)})."
+        )
+
+
+def train(
+    name: str = "sle",
+    *,
+    documents: Any = None,
+    levels: Mapping[str, float] | None = None,
+    encoder: str,
+    expert_encoder: str | None = None,
+    recipe: Recipe | str | Path | None = None,
+    output: str | Path = "sle-model",
+    device: str | None = None,
+    eight_bits: bool = True,
+    progress: Progress = unseen,
+) -> Training:
+    """Train the simplicity estimate on levelled documents and write it to the directory ``output``.
+
+    ``documents`` is a table with the columns article, level and text (a file, a frame or a mapping), and ``levels``
+    says what named levels stand for. ``encoder`` is a directory or a hub name. ``recipe`` is a ``Recipe``, a TOML file,
+    or ``"shipped"``; without one it is the 2023 paper's. A run that was interrupted goes on where it stopped.
+    """
+    if name != "sle":
+        raise UnknownName("model to train", name, ["sle"], see="plainly train --help")
+    corpus = levelled_texts(documents, levels=levels, recipe=recipe)
+    recipe = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("Training", package="torch", extra="train") from None
+    from plainly.learn import estimator
+    from plainly.learn.distil import TrainingRun
+    from plainly.learn.onnx_export import export
+
+    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    place, settings = Path(output), recipe.last
+    run = TrainingRun(corpus, recipe, encoder, place / "run", chosen, expert_encoder, progress)
+    trained = run.train()
+    estimator.save(trained.model, trained.tokenizer, place / "torch", longest=settings.longest)
+    distance = export(
+        trained.model,
+        trained.tokenizer,
+        place,
+        layer=settings.keep_layer if settings.keep else -1,
+        longest=settings.longest,
+        check=run.parts.valid.sentences[:_CHECKED],
+        eight_bits=eight_bits,
+    )
+    sizes = {part: len(getattr(run.parts, part)) for part in ("train", "valid", "test")}
+    training = Training(place, encoder, recipe, corpus, sizes, trained.quality, distance, trained.loss)
+    (place / "CARD.md").write_text(training.card(), encoding="utf-8")
+    return training
