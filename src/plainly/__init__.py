@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from plainly.questions.compare import compare
     from plainly.questions.doctor import doctor
     from plainly.questions.grid import grid
+    from plainly.questions.meta import agreement, meta
+    from plainly.questions.plan import plan
     from plainly.questions.reproduce import reproduce
     from plainly.questions.score import score
     from plainly.sampling import Sampling
@@ -29,6 +31,9 @@ _PUBLIC = {
     "score": "plainly.questions.score",
     "compare": "plainly.questions.compare",
     "audit": "plainly.questions.audit",
+    "meta": "plainly.questions.meta",
+    "agreement": "plainly.questions.meta",
+    "plan": "plainly.questions.plan",
     "doctor": "plainly.questions.doctor",
     "grid": "plainly.questions.grid",
     "reproduce": "plainly.questions.reproduce",
@@ -47,14 +52,17 @@ __all__ = [
     "EvalSet",
     "Sampling",
     "__version__",
+    "agreement",
     "audit",
     "compare",
     "doctor",
     "grid",
     "load",
     "make_report",
+    "meta",
     "metric",
     "metric_names",
+    "plan",
     "plot",
     "report",
     "reproduce",
