@@ -114,6 +114,8 @@ def save(path: str, evaluation: Evaluation) -> None:
 class Saved:
     """A metric that a file names and that would run a program: its formula is used, the program is not run."""
 
+    measurable = False
+
     def __init__(self, metric: Metric) -> None:
         self._metric = metric
 

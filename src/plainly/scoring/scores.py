@@ -160,6 +160,11 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         return {spec: scores.metric for spec, scores in first.items()}
 
     @property
+    def measurable(self) -> tuple[str, ...]:
+        """The metrics with which other texts can be measured: not those that a file names and that run programs."""
+        return tuple(spec for spec, metric in self.metrics.items() if getattr(metric, "measurable", True))
+
+    @property
     def n(self) -> int:
         """How many items were scored."""
         return next((scores.n for system in self.systems.values() for scores in system.values()), len(self.evalset))

@@ -118,7 +118,7 @@ def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Prog
     units = next(iter(texts.ratings.values())).units()
     correlations = correlate_metrics(
         texts,
-        [score_units(texts, units, evaluation.specs, progress=progress)],
+        [score_units(texts, units, evaluation.measurable, progress=progress)],
         dimensions=texts.dimensions,
         statistics=("pearson",),
         units=("item",),

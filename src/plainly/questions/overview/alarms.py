@@ -120,7 +120,7 @@ class Tricks:
 
 def tricks(evaluation: Evaluation, progress: Progress = unseen) -> Tricks:
     """Tricks of the literature, on the outputs of the best, the middle and the worst system."""
-    directed = [spec for spec, metric in evaluation.metrics.items() if metric.better != "neither"]
+    directed = [spec for spec in evaluation.measurable if evaluation.metrics[spec].better != "neither"]
     if not directed or evaluation.outputs is None:
         return Tricks()
     ranked = evaluation.ranking(directed[0])
