@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -32,8 +32,7 @@ from plainly.progress import Progress, unseen
 from plainly.protocol import Floats
 
 
-@dataclass(frozen=True)
-class Trained:
+class Trained(NamedTuple):
     """A model, the loss at its last step, and how good it is on articles that it has not seen."""
 
     model: Estimator
