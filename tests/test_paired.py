@@ -190,7 +190,10 @@ def test_the_smallest_detectable_difference_is_detected_in_four_of_five():
     n = 150
     pilot = _pilot(rng)
     detectable = pilot.deviation / np.sqrt(n) * (1.959964 + 0.841621)
-    assert paired.Spread(pilot.deviation, n).detectable() == pytest.approx(detectable, rel=1e-5)
+    error = paired.Spread(pilot.deviation, n).standard_error
+    assert paired.detectable(error, 10**6, level=0.95) == pytest.approx(detectable, rel=1e-4)
+    assert paired.detectable(error, n, level=0.95, family=6) > 1.2 * detectable, "six comparisons ask for more"
+    assert paired.detectable(error, 12, level=0.95) > 1.09 * detectable, "so do few units"
     found = [_simulate(rng, n, detectable, draws=800)["ar"] <= 0.05 for _ in range(600)]
     # A little less than 80 %, since swapping outputs that differ also spreads the null distribution.
     assert np.mean(found) == pytest.approx(0.78, abs=3 * np.sqrt(0.16 / 600))

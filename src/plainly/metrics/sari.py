@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
@@ -140,6 +141,13 @@ class Sari(Metric):
     @property
     def rules(self) -> VariantRules:
         return VARIANTS[self.variant]
+
+    @property
+    def counts_references(self) -> npt.NDArray[np.bool_] | None:
+        """Which columns of a row count every reference, so that with half of them they are half as large."""
+        if self.variant not in ("easse", "star"):
+            return None
+        return np.array([name != "add" for name in OPERATIONS for _ in range(3 * ORDER)] + [False])
 
     @property
     def _deletes_by_precision(self) -> bool:

@@ -32,7 +32,8 @@ class Comparison:
     ``low`` and ``high`` are the bootstrap interval of the difference. ``p_holm`` and ``p_bh`` are ``p_value`` corrected
     for all comparisons of this metric by this test in this run. The paired bootstrap's p-value, as sacrebleu defines
     it, looks at one side; ``p_two_sided`` looks at both, and ``p_claim``, on which claims rest, is that with Holm's
-    correction. ``smallest_detectable`` is the difference that a set of this size finds with 80 % power.
+    correction. ``effect_size`` is in standard deviations between items. ``smallest_detectable`` is the difference that
+    a set of this size finds with 80 % power, the correction considered; ``standard_error`` is over the ``units`` drawn.
     """
 
     system: str
@@ -51,6 +52,8 @@ class Comparison:
     p_two_sided: float
     p_claim: float
     effect_size: float
+    standard_error: float
+    units: int
     smallest_detectable: float
     wins: int
     losses: int
@@ -291,5 +294,9 @@ def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
         by_holm, by_bh = paired.holm(values), paired.benjamini_hochberg(values)
         by_claim = paired.holm([comparisons[place].p_two_sided for place in places])
         for place, p_holm, p_bh, p_claim in zip(places, by_holm, by_bh, by_claim, strict=True):
-            corrected[place] = dataclasses.replace(comparisons[place], p_holm=p_holm, p_bh=p_bh, p_claim=p_claim)
+            pair = comparisons[place]
+            detectable = paired.detectable(pair.standard_error, pair.units, level=pair.level, family=len(places))
+            corrected[place] = dataclasses.replace(
+                pair, p_holm=p_holm, p_bh=p_bh, p_claim=p_claim, smallest_detectable=detectable
+            )
     return corrected

@@ -96,6 +96,9 @@ def _variants(evaluation: Evaluation, specs: Sequence[str], *, halves: int, seed
         variants[spec] = {}
         for system in outputs:
             rows = np.stack([evaluation_of_half[system][spec].rows for evaluation_of_half in measured])
+            counting = getattr(evaluation.metrics[spec], "counts_references", None)
+            if counting is not None:  # half of the references, half the counts
+                rows = np.where(counting, rows * np.where(size > 0, counts / np.maximum(size, 1), 1.0)[:, None], rows)
             # The mean of a few halves lies nearer to them than the true mean does, hence the factor.
             moved = (rows - rows.mean(axis=0)) * scale[:, None] * np.sqrt(halves / (halves - 1))
             around = evaluation[system][spec].rows + moved

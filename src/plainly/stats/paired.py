@@ -90,7 +90,7 @@ def _share(null: Floats, observed: float, size: float) -> float:
     defined = null[np.isfinite(null)]
     if not np.isfinite(observed) or not len(defined):
         return float("nan")
-    reached = int(np.sum(defined >= observed - _ROUNDING * max(size, 1.0)))
+    reached = int(np.sum(defined >= observed - _ROUNDING * size))
     return (reached + 1) / (len(defined) + 1)
 
 
@@ -133,13 +133,6 @@ class Spread:
         """Cohen's d for pairs: the difference in standard deviations between items; undefined when nothing varies."""
         return difference / self.deviation if self.deviation > 0 else float("nan")
 
-    def detectable(self, *, level: float = 0.95, power: float = 0.8) -> float:
-        """The smallest true difference that a two-sided test at this level finds with this probability."""
-        from statistics import NormalDist
-
-        normal = NormalDist()
-        return (normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)) * self.standard_error
-
 
 def paired_spread(score: Score, system: Floats, baseline: Floats) -> Spread:
     """From jackknife pseudo-values of the difference; for a metric that is a mean, they are the items' differences.
@@ -156,6 +149,19 @@ def spread_of(left_out: Floats) -> Spread:
         return Spread(float("nan"), units)
     pseudo = (units - 1) * (np.nanmean(left_out) - left_out) if np.isfinite(left_out).any() else left_out
     return Spread(float(np.nanstd(pseudo, ddof=1)) if np.isfinite(pseudo).any() else float("nan"), units)
+
+
+def detectable(standard_error: float, units: int, *, level: float, family: int = 1, power: float = 0.8) -> float:
+    """The smallest true difference that a two-sided test finds with this probability, corrected for ``family`` tests.
+
+    Holm's correction asks of the first claim what Bonferroni's asks. Student's t, since the spread is estimated.
+    """
+    from scipy.special import stdtrit
+
+    if units < 2 or not np.isfinite(standard_error):
+        return float("nan")
+    tail = (1 - level) / (2 * max(family, 1))
+    return float((stdtrit(units - 1, 1 - tail) + stdtrit(units - 1, power)) * standard_error)
 
 
 def clusters(order: Sequence[str], beats: Callable[[str, str], bool]) -> list[list[str]]:
