@@ -19,7 +19,7 @@ from plainly.pages.picture import Plot
 from plainly.progress import Progress, unseen
 from plainly.questions.overview import Overview, overview
 from plainly.questions.overview.summary import Sentence
-from plainly.questions.score import Options, asked
+from plainly.questions.score import ScoreOptions, asked
 from plainly.ratings import RatingsLike, take
 from plainly.render.numbers import size
 from plainly.result import Note, Record, Result, Table
@@ -123,7 +123,7 @@ def report(
     ratings: RatingsLike = None,
     out: str | Path | None = None,
     figures: str | Path | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[ScoreOptions],
 ) -> Report:
     """A report on scores: ``data`` is what ``score`` takes, or an evaluation that it returned.
 

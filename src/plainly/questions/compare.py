@@ -33,7 +33,7 @@ _SAME = 1e-9  # of the largest score: two items closer than this are equal
 FEW_GROUPS = 60
 
 
-class Options(TextArguments, SamplingOptions, Asked, total=False):
+class CompareOptions(TextArguments, SamplingOptions, Asked, total=False):
     """What compare takes beside its own options: texts, how to draw, what to measure."""
 
 
@@ -45,7 +45,7 @@ def compare(
     trials: int = TRIALS,
     by: str | None = None,
     over: Over = "items",
-    **options: Unpack[Options],
+    **options: Unpack[CompareOptions],
 ) -> Comparisons:
     """Test the differences between systems: all pairs, or each against ``baseline``.
 
@@ -273,7 +273,7 @@ def _few_groups(evaluation: Evaluation) -> list[Note]:
     if many >= FEW_GROUPS:
         return []
     message = (
-        f"There are only {many} groups. Intervals over so few are too narrow: in simulations 91 % of the 95 % intervals "
+        f"There are only {many} groups. Intervals over so few are too narrow: in simulations 91 % of 95 % intervals "
         "cover with 12 groups, 93 % with 30, 95 % with 60."
     )
     return [Note(message, "warning", "few-groups")]

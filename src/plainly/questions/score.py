@@ -49,7 +49,7 @@ class Asked(TypedDict, total=False):
     state: Path | None
 
 
-class Options(TextArguments, SamplingOptions, Asked, total=False):
+class ScoreOptions(TextArguments, SamplingOptions, Asked, total=False):
     """What score takes beside its own options."""
 
 
@@ -73,7 +73,7 @@ def score(  # type: ignore[overload-overlap]
 ) -> SystemScores: ...
 @overload
 def score(
-    data: Any = None, *, by: str | None = None, sanity: bool = False, over: Over = "items", **options: Unpack[Options]
+    data: Any = None, *, by: str | None = None, sanity: bool = False, over: Over = "items", **options: Unpack[ScoreOptions]
 ) -> Evaluation: ...
 def score(
     data: Any = None, *, by: str | None = None, sanity: bool = False, over: Over = "items", **options: Any
@@ -94,7 +94,7 @@ def score(
     return evaluation[""] if list(evaluation) == [""] else evaluation
 
 
-def asked(data: Any = None, *, paired: bool = False, **options: Unpack[Options]) -> Evaluation:
+def asked(data: Any = None, *, paired: bool = False, **options: Unpack[ScoreOptions]) -> Evaluation:
     """The evaluation that a question begins with: measured now from texts or files, or handed over."""
     drawing = {name: options.pop(name) for name in DEFAULTS if name in options}  # type: ignore[misc]
     sampling = options.pop("sampling", None) or Sampling(**drawing)
