@@ -73,7 +73,12 @@ def score(  # type: ignore[overload-overlap]
 ) -> SystemScores: ...
 @overload
 def score(
-    data: Any = None, *, by: str | None = None, sanity: bool = False, over: Over = "items", **options: Unpack[ScoreOptions]
+    data: Any = None,
+    *,
+    by: str | None = None,
+    sanity: bool = False,
+    over: Over = "items",
+    **options: Unpack[ScoreOptions],
 ) -> Evaluation: ...
 def score(
     data: Any = None, *, by: str | None = None, sanity: bool = False, over: Over = "items", **options: Any
