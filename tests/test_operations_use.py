@@ -109,7 +109,7 @@ def test_options_of_score(mirror: Path) -> None:
     assert by_operation.asked(arguments)
     selection = by_operation.apply(arguments, evalset)
     assert "352 of 359 items and 2138 of 3590 references; 7 items" in str(selection)
-    with pytest.raises(BadInput, match="--operations auto"):
+    with pytest.raises(BadInput, match="operations='auto'"):
         by_operation.apply(parser.parse_args(["--without", "err"]), EvalSet.of(["a"], references=[["b"]]))
     labelled = by_operation.apply(
         parser.parse_args(["--references-with", "split", "--operations", "auto"]),

@@ -34,12 +34,13 @@ A SET is a file (.aln with its .crp, .jsonl, .tsv, .ann with its .txt) or a data
 
 def run(args: argparse.Namespace) -> int:
     result = _ACTIONS[args.action](args)
-    if result is not None:
-        show(result, args.format)
-        coded = [note for note in result.notes() if note.kind == "about" and note.code]
-        for note in coded if args.format is not None else ():  # a licence is said in every format
-            say(note.message)
-    return 0
+    if result is None:
+        return 0
+    if args.format not in (None, "json"):  # a licence is said in every format
+        for note in result.notes():
+            if note.code and note.kind == "about":
+                say(note.message)
+    return int(show(result, args.format) > 0 and args.strict)
 
 
 def _profile(args: argparse.Namespace) -> Result:
@@ -64,6 +65,7 @@ def _label(args: argparse.Namespace) -> Result | None:
     with inputs.opened(args) as data:
         if isinstance(data, Corpus):
             return _label_corpus(data, args)
+        options.check_targets(args, args.output)
         processes = args.processes or cores()
         labelled = labelling.label(data, labeller=args.labeller, processes=processes, progress=bar)
     if args.format is not None and not args.output:
@@ -101,6 +103,7 @@ def _agreement(args: argparse.Namespace) -> Result:
 
 
 def _repair(args: argparse.Namespace) -> Result:
+    options.check_targets(args, args.output)
     repaired = repair(args.set)
     if args.output:
         _wrote(repaired.save(args.output))
@@ -120,6 +123,7 @@ def _measure(args: argparse.Namespace) -> Result | None:
 
     if args.action == "evaluate":
         return labellers.evaluate_labeller(args.set, name=args.labeller)
+    options.check_targets(args, args.output, args.save)
     if not args.output:
         return labellers.cross_validate_labeller(
             args.set, gold=args.gold or None, folds=args.folds, spacy=args.spacy, save=args.save, progress=bar

@@ -32,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _relating(parsers)
     for action in parsers.values():
         add_formats(action)
+        action.set_defaults(force=True)  # labels are plain files, without a mark of who wrote them
 
 
 def _describing(parsers: dict[str, argparse.ArgumentParser]) -> None:

@@ -32,7 +32,7 @@ _MORE_SIDES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 class Label:
     """An operation with the sides on which it is offered and the key that marks it."""
 
-    operation: typology.Operation
+    operation: vocabulary.Operation
     sides: tuple[str, ...]
     key: str
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from plainly.errors import BadInput, UnknownName
+from plainly.errors import BadInput, UnknownName, way
 from plainly.progress import Tell
 from plainly.typology.annotation import Pair
 from plainly.typology.groups import build_groups
@@ -26,7 +26,7 @@ from plainly.typology.pipeline import PairBatch, batches, facts
 NAMES = ("light", "rules", "spacy")
 NOTICE = (
     "The labeller's weights were trained on ASSETann, whose licence (CC-BY-NC-4.0) allows no commercial use. The "
-    "setting 'rules' is free of it: --labeller rules"
+    f"setting 'rules' is free of it: {way('labeller=', '--labeller ')}rules"
 )
 CHUNK = 2000  # Pairs that are labelled together: more would take more memory and no less time.
 _VOCABULARY = 400_000

@@ -48,7 +48,7 @@ def load(name: str) -> NetworkWeights:
     """The weights of that name; they are read once."""
     path = WEIGHTS / f"{name}.npz"
     if not path.is_file():
-        raise BadInput(f"There are no weights for the labeller {name!r}. Reinstall plainly, or use --labeller rules.")
+        raise BadInput(f"There are no weights for the labeller {name!r}. Reinstall plainly, or use the labeller rules.")
     with np.load(path) as stored:
         card = json.loads(str(stored["card"]))
         return NetworkWeights(

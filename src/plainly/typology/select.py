@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
 from plainly.typology.annotation import Pair, squeeze
 from plainly.typology.formats import load
@@ -152,9 +152,10 @@ def choose(
     )
     selection = select(evalset, reference_labels(evalset, annotated), share=share, **conditions)
     if selection.unlabelled == selection.references_before:
+        named, now = (way(f"operations={what!r}", f"--operations {what}") for what in ("FILE", "auto"))
         raise BadInput(
-            "None of the references is annotated with operations. Name their annotations (--operations FILE), or let "
-            "plainly label them (--operations auto)."
+            f"None of the references is annotated with operations. Name their annotations ({named}), or let plainly "
+            f"label them ({now})."
         )
     if not len(selection.kept):
         raise BadInput("No item is left that has what was asked for. See: plainly operations profile")

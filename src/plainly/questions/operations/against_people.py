@@ -8,17 +8,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.inputs.texts import TextArguments, take
 from plainly.progress import Progress, unseen
-from plainly.questions.operations.labelling import (
-    SCHEMA,
-    Annotated,
-    annotated,
-    between,
-    label_texts,
-    licence,
-)
+from plainly.questions.operations.labelling import Annotated, annotated, between, label_texts, licence, payload
 from plainly.questions.operations.profiles import counts
 from plainly.render.numbers import percent
 from plainly.result import Note, Record, Result, Table
@@ -72,18 +65,15 @@ class PeopleComparison(Result):
         ]
 
     def json(self) -> Record:
-        return {
-            "schema": SCHEMA,
-            "labeller": self.labeller,
-            "systems": [
-                {
-                    "system": system,
-                    "operations": {row.label: _numbers(row) for row in rows},
-                    "in_words": self.in_words(system),
-                }
-                for system, rows in self.systems.items()
-            ],
-        }
+        systems = [
+            {
+                "system": system,
+                "operations": {row.label: _numbers(row) for row in rows},
+                "in_words": self.in_words(system),
+            }
+            for system, rows in self.systems.items()
+        ]
+        return payload(self, labeller=self.labeller, systems=systems)
 
     def tables(self) -> list[Table]:
         rows = [
@@ -125,12 +115,11 @@ def compare_with_people(
     sides = [between(evalset, outputs) for outputs in inputs.outputs.values()]
     if people is None:
         if not evalset.references:
+            references, pairs = way("references=", "--references FILE…"), way("people=", "--people SET")
             raise BadInput(
-                "There is nobody to compare with: give references (--references FILE…, references=…) or annotated "
-                "pairs of people (--people SET, people=…)."
+                f"There is nobody to compare with: give {references} or annotated pairs of people ({pairs})."
             )
-        sources, references = reference_pairs(evalset)
-        sides.append((sources, references, [""] * len(sources), ""))
+        sides.append((*reference_pairs(evalset), [""] * int(evalset.reference_counts.sum()), ""))
     labelled = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
     theirs = labelled.pop() if people is None else annotated(people)
     differences = [share_differences(pairs, theirs, sampling=sampling) for pairs in labelled]

@@ -9,8 +9,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from plainly.errors import BadInput, UnknownName
-from plainly.questions.operations.labelling import SCHEMA, Annotated, annotated, set_name
+from plainly.errors import BadInput, UnknownName, way
+from plainly.questions.operations.labelling import Annotated, annotated, payload, set_name
 from plainly.render.numbers import number
 from plainly.result import Record, Result, Table
 from plainly.stats import agreement as statistics
@@ -88,7 +88,7 @@ class GoldAgreement(Result):
 
     def json(self) -> Record:
         annotators = [annotator.json() for annotator in self.annotators]
-        return {"schema": SCHEMA, "gold": self.gold, "merge": self.merge, "annotators": annotators}
+        return payload(self, gold=self.gold, merge=self.merge, annotators=annotators)
 
     def tables(self) -> list[Table]:
         return [
@@ -122,7 +122,7 @@ class AnnotatorAgreement(Result):
             side: {"tokens": self.tokens[side], "davies_fleiss": self.kappas[side], "labels": self.labels[side]}
             for side in SIDES
         }
-        return {"schema": SCHEMA, "annotators": list(self.annotators), "merge": self.merge, "agreement": sides}
+        return payload(self, annotators=list(self.annotators), merge=self.merge, agreement=sides)
 
     def tables(self) -> list[Table]:
         rows = tuple(
@@ -134,7 +134,8 @@ class AnnotatorAgreement(Result):
 def annotator_agreement(sets: Mapping[str, Annotated], *, merge: Merge = "labels") -> AnnotatorAgreement:
     """How far annotators of the same pairs agree with one another, on each side."""
     if len(sets) < 2:
-        raise BadInput("Agreement needs two annotators or more, or a --gold to compare one with.")
+        alone = way("gold_agreement", "--gold SET")
+        raise BadInput(f"Agreement needs two annotators or more, or a gold to compare one with: {alone}")
     annotators = {name: annotated(pairs) for name, pairs in sets.items()}
     sides = {side: aligned_labels(annotators, side, merge=merge) for side in SIDES}
     return AnnotatorAgreement(

@@ -12,7 +12,7 @@ from typing import Any
 from plainly.errors import BadInput
 from plainly.progress import Progress, unseen
 from plainly.questions.operations.annotators import AgainstGold, against_gold
-from plainly.questions.operations.labelling import SCHEMA, Annotated, annotated, licence, set_name
+from plainly.questions.operations.labelling import Annotated, annotated, licence, payload, set_name
 from plainly.render.numbers import number
 from plainly.result import Note, Record, Result, Table
 from plainly.typology import formats
@@ -96,7 +96,7 @@ class LabellerQuality(Result):
             }
             for measured in self.sets
         ]
-        return {"schema": SCHEMA, "sets": sets, "people": people()}
+        return payload(self, sets=sets, people=people())
 
     def tables(self) -> list[Table]:
         return [table for measured in self.sets for table in measured.tables()]

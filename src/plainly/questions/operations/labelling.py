@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import plainly
 from plainly.engines import Engine, engine
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
 from plainly.files import write_whole
 from plainly.inputs.texts import TextArguments, take
 from plainly.progress import Progress, Tell, silent, unseen
-from plainly.result import Note, Record, Result, Table
+from plainly.result import Note, Record, Result, Table, warnings
 from plainly.typology import formats
 from plainly.typology.annotation import Pair
 from plainly.typology.label import CHUNK, LabelTexts, TextPairs, loaded
@@ -49,7 +49,7 @@ class LabelledPairs(Result):
         return [dict(zip(formats.COLUMNS, row, strict=True)) for row in formats.rows(self.pairs)]
 
     def json(self) -> Record:
-        return {"schema": SCHEMA, "labeller": self.labeller, "pairs": [formats.record(pair) for pair in self.pairs]}
+        return payload(self, labeller=self.labeller, pairs=[formats.record(pair) for pair in self.pairs])
 
     def tables(self) -> list[Table]:
         rows = tuple(tuple(record[column] for column in _SHOWN) for record in self.records())
@@ -72,6 +72,11 @@ def annotated(data: Annotated) -> tuple[Pair, ...]:
 def set_name(data: Annotated) -> str:
     """What annotated pairs are called in a result."""
     return str(data) if isinstance(data, str | Path) else ""
+
+
+def payload(result: Result, **fields: Any) -> Record:
+    """A result's JSON: all that is said on stderr is in it."""
+    return {"schema": SCHEMA, **fields, "warnings": warnings(result)}
 
 
 def licence(notice: str) -> list[Note]:
@@ -106,7 +111,8 @@ def between(evalset: EvalSet, outputs: Sequence[str], part: str = "") -> TextPai
     """Sources and outputs, checked to be pairs."""
     if not evalset.has_sources:
         raise BadInput(
-            "Operations are what was done to the source, and no sources were given: --source FILE, or sources=[…]."
+            "Operations are what was done to the source, and no sources were given. Add them: "
+            + way("sources=[…]", "--source FILE")
         )
     if len(evalset) != len(outputs):
         raise BadInput(f"There are {len(evalset)} sources and {len(outputs)} outputs; operations lie between pairs.")
@@ -149,9 +155,15 @@ class LabelledCorpus(Result):
         return list(map(asdict, self.reading.bad))
 
     def json(self) -> Record:
-        counted = {"parts": self.reading.parts, "pairs": self.pairs, "resumed": self.reading.resumed}
-        aside = {"bad": self.records(), "set_aside": self.reading.set_aside}
-        return {"schema": SCHEMA, "labeller": self.labeller, **counted, **aside}
+        return payload(
+            self,
+            labeller=self.labeller,
+            parts=self.reading.parts,
+            pairs=self.pairs,
+            resumed=self.reading.resumed,
+            bad=self.records(),
+            set_aside=self.reading.set_aside,
+        )
 
     def tables(self) -> list[Table]:
         counts = (self.pairs, self.reading.parts, self.reading.resumed, self.reading.set_aside)

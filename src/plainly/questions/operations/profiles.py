@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from plainly.questions.operations.labelling import SCHEMA, LabelledPairs, licence
+from plainly.questions.operations.labelling import LabelledPairs, licence, payload
 from plainly.render.numbers import number, percent
 from plainly.result import Note, Record, Result, Table
 from plainly.typology.annotation import SIDES, Pair
@@ -66,10 +66,10 @@ class Profile(Result):
         return list(map(asdict, self._by_frequency()))
 
     def json(self) -> Record:
-        payload = {"schema": SCHEMA, "profile": self._json()}
+        fields: Record = {"labeller": self.labeller} if self.labeller else {}
         if self.systems:
-            payload["systems"] = {system: profile._json() for system, profile in self.systems.items()}
-        return payload | ({"labeller": self.labeller} if self.labeller else {})
+            fields["systems"] = {system: profile._json() for system, profile in self.systems.items()}
+        return payload(self, profile=self._json(), **fields)
 
     def tables(self) -> list[Table]:
         if self.systems:

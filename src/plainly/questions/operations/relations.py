@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly import registry
-from plainly.errors import BadInput, MissingExtra, UnknownName
+from plainly.errors import BadInput, MissingExtra, UnknownName, way
 from plainly.evalset import EvalSet
 from plainly.protocol import Metric
-from plainly.questions.operations.labelling import SCHEMA, Annotated, annotated
+from plainly.questions.operations.labelling import Annotated, annotated, payload
 from plainly.questions.operations.profiles import Ints, counts, labels_in
 from plainly.render.numbers import number
 from plainly.result import Record, Result, Table
@@ -66,7 +66,7 @@ class MetricCorrelations(Result):
         parts: Record = {part: {} for part in self.parts}
         for row in self.records():
             parts[row.pop("part")][row.pop("label")] = row
-        return {"schema": SCHEMA, "metric": self.metric, "pairs": self.pairs, "parts": parts}
+        return payload(self, metric=self.metric, pairs=self.pairs, parts=parts)
 
     def tables(self) -> list[Table]:
         header = ("operation", *(f"{part} {what}" for part in self.parts for what in ("rho", "p")))
@@ -96,7 +96,7 @@ class MetricRegressions(Result):
 
     def json(self) -> Record:
         parts = {part: asdict(fit) for part, fit in self.parts.items()}
-        return {"schema": SCHEMA, "metric": self.metric, "model": self.model, "folds": self.folds, "parts": parts}
+        return payload(self, metric=self.metric, model=self.model, folds=self.folds, parts=parts)
 
     def tables(self) -> list[Table]:
         fits = list(self.parts.values())
@@ -219,7 +219,8 @@ def regression(
     inputs, target = table[defined].astype(np.float64), values[defined]
     names, members = np.unique(np.array([squeeze(group) for group in groups])[defined], return_inverse=True)
     if len(names) < folds:
-        raise BadInput(f"There are {len(names)} sources, too few for {folds} folds. Give a smaller --folds.")
+        fewer = way("folds=", "--folds")
+        raise BadInput(f"There are {len(names)} sources, too few for {folds} folds. Give a smaller {fewer}.")
     splits = list(selection.GroupKFold(n_splits=folds).split(inputs, target, members))
     fitted = _estimator(model, alpha, splits).fit(inputs, target)
     if alpha is None and model in ("lasso", "ridge"):

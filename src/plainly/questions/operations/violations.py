@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from plainly.questions.operations.labelling import SCHEMA, Annotated, annotated
+from plainly.questions.operations.labelling import Annotated, annotated, payload
 from plainly.result import Note, Record, Result, Table
 from plainly.typology import formats
 from plainly.typology.annotation import Pair, Violation, violations
@@ -29,7 +29,7 @@ class Repair(Result):
 
     def json(self) -> Record:
         repaired = [{"where": row.where, "label": row.label, "detail": row.detail} for row in self.repaired]
-        return {"schema": SCHEMA, "findings": self.records(), "repaired": repaired}
+        return payload(self, findings=self.records(), repaired=repaired)
 
     def tables(self) -> list[Table]:
         rows = tuple((row.where, row.what, row.label, row.detail) for row in self.violations)
