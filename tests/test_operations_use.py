@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from conftest import ROOT
 from plainly import data, operations
 from plainly.cli import by_operation
+from plainly.cli.operations import configure
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.questions.operations.against_people import PeopleComparison, compare_with_people, share_differences
@@ -197,3 +201,16 @@ def test_people_are_the_references_or_annotated_pairs() -> None:
     assert [row["people"] for row in rows if row["operation"] == "deloth"] == [1.0, 1.0]
     with pytest.raises(BadInput, match="nobody to compare with"):
         compare_with_people(**texts)
+
+
+def test_every_action_has_a_function_that_the_docs_name() -> None:
+    rows = re.findall(
+        r"^\| (`[a-z`, ]+) \| (`[a-z_.`, ]+) \|$", (ROOT / "docs" / "operations.md").read_text("utf-8"), re.M
+    )
+    named = {action for actions, _ in rows for action in re.findall(r"`(\w+)`", actions)}
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    (actions,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    assert named == set(actions) - {"profile", "convert"}, "profile is plainly.operations; convert is formats.save"
+    for module, function in re.findall(r"`(\w+)\.(\w+)`", " ".join(functions for _, functions in rows)):
+        assert callable(getattr(importlib.import_module(f"plainly.questions.operations.{module}"), function))
