@@ -30,14 +30,14 @@ def pairs(tmp_path: Path) -> str:
 
 def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     assert main(["operations", *arguments, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["schema"] == "plainly.operations/1"
-    return found
+    payload = json.loads(capsys.readouterr().out)
+    assert payload["schema"] == "plainly.operations/1"
+    return payload
 
 
 def test_typology(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(_json(capsys, "typology")["operations"]) == 27
-    assert [each["label"] for each in _json(capsys, "typology", "toPers")["operations"]] == ["fromImp"]
+    assert [entry["label"] for entry in _json(capsys, "typology", "toPers")["operations"]] == ["fromImp"]
     assert _json(capsys, "typology", "--mapping", "easse")["types"]["C"] == []
     assert main(["operations", "typology", "split"]) == 0
     assert "One sentence becomes several" in capsys.readouterr().out

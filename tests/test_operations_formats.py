@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from plainly import data
 from plainly.errors import BadInput, UnknownName
-from plainly.typology import formats, typology, yawat
-from plainly.typology.annotation import Group, Pair, findings, repair, token_labels
+from plainly.questions.operations.profiles import profile
+from plainly.typology import formats, vocabulary, yawat
+from plainly.typology.annotation import Group, Pair, repair, token_labels, violations
 from plainly.typology.brat import read_brat, write_brat
-from plainly.typology.profile import profile
 
 
 @pytest.fixture(scope="module")
@@ -27,68 +27,75 @@ def gold(mirror: Path) -> tuple[Pair, ...]:
 
 
 def test_the_typology_is_complete() -> None:
-    labels = typology.all_labels()
+    labels = vocabulary.all_labels()
     assert len(labels) == len(set(labels)) == 27
-    names = [name.casefold() for each in typology.operations() for name in each.names]
+    names = [name.casefold() for entry in vocabulary.operations() for name in entry.names]
     assert len(names) == len(set(names)), "a name must stand for one operation"
-    for each in typology.operations():
-        assert each.definition.endswith(".")
-        if each.counterpart:
-            assert typology.operation(each.counterpart).counterpart == each.label
-            assert {each.side, typology.operation(each.counterpart).side} == {"source", "output"}
+    for entry in vocabulary.operations():
+        assert entry.definition.endswith(".")
+        assert entry.verb
+        if entry.counterpart:
+            assert vocabulary.operation(entry.counterpart).counterpart == entry.label
+            assert {entry.side, vocabulary.operation(entry.counterpart).side} == {"source", "output"}
 
 
-@pytest.mark.parametrize("each", typology.operations(), ids=lambda each: each.label)
-def test_every_example_can_be_read_and_stands_on_its_side(each: typology.Operation) -> None:
-    aln, crp = f"1 {each.example_groups}:{each.label}\n", f"1\n{each.example_source}\n{each.example_output}\n"
+@pytest.mark.parametrize("entry", vocabulary.operations(), ids=lambda entry: entry.label)
+def test_every_example_can_be_read_and_stands_on_its_side(entry: vocabulary.Operation) -> None:
+    example = entry.example
+    aln, crp = f"1 {example['groups']}:{entry.label}\n", f"1\n{example['source']}\n{example['output']}\n"
     (pair,) = yawat.read_pairs(aln, crp)
-    assert not findings([pair])
+    assert not violations([pair])
     (group,) = pair.groups
-    assert bool(group.source) == (each.side != "output")
-    assert bool(group.output) == (each.side != "source")
+    assert bool(group.source) == (entry.side != "output")
+    assert bool(group.output) == (entry.side != "source")
 
 
 def test_names_of_the_guide_and_the_paper_are_understood() -> None:
-    assert typology.operation("pronres").label == "fromPron"
-    assert typology.operation("a2n").label == "pos2neg"
-    assert typology.operation("toPers").label == "fromImp"
-    assert typology.resolve("lexical, SPLIT") == {"synonym", "hyperonym", "hyponym", "split"}
+    assert vocabulary.operation("pronres").label == "fromPron"
+    assert vocabulary.operation("a2n").label == "pos2neg"
+    assert vocabulary.operation("toPers").label == "fromImp"
+    assert vocabulary.resolve("lexical, SPLIT") == {"synonym", "hyperonym", "hyponym", "split"}
     with pytest.raises(UnknownName, match="Did you mean 'synonym'"):
-        typology.resolve("synonim")
+        vocabulary.resolve("synonim")
 
 
-@pytest.mark.parametrize("name", sorted(typology.mappings()))
+@pytest.mark.parametrize("name", sorted(vocabulary.mappings()))
 def test_mappings_name_only_what_exists(name: str) -> None:
-    other = typology.mapping(name)
-    assert {label for labels in other.types.values() for label in labels} <= set(typology.all_labels())
-    assert set(other.back) <= set(typology.all_labels())
+    other = vocabulary.mapping(name)
+    assert {label for labels in other.types.values() for label in labels} <= set(vocabulary.all_labels())
+    assert set(other.back) <= set(vocabulary.all_labels())
     assert set(other.back.values()) <= set(other.types)
     covered = {label for labels in other.types.values() for label in labels}
     assert covered <= set(other.back), "what can come from there must have a way back"
 
 
 def test_salsa_has_its_21_types() -> None:
-    assert len([name for name in typology.mapping("salsa").types if "/" not in name]) == 21
+    assert len([name for name in vocabulary.mapping("salsa").types if "/" not in name]) == 21
 
 
 def test_every_label_of_the_typology_maps_to_salsa() -> None:
-    assert set(typology.mapping("salsa").back) == set(typology.all_labels())
+    assert set(vocabulary.mapping("salsa").back) == set(vocabulary.all_labels())
 
 
 def test_released_counts(assetann: tuple[Pair, ...], gold: tuple[Pair, ...]) -> None:
     groups = [group for pair in assetann for group in pair.groups]
     assert (len(assetann), len(groups)) == (3590, 19811)
-    assert sum(not group.contiguous for group in groups) == 757
-    kinds = [finding.what for finding in findings(assetann)]
+    assert sum(not _contiguous(group) for group in groups) == 757
+    kinds = [violation.what for violation in violations(assetann)]
     assert kinds.count("token in two groups") == 4
     assert kinds.count("err with others") == 14
     assert sum("err" in pair.labels for pair in assetann) == 233
     assert len({pair.id for pair in assetann if "err" in pair.labels}) == 161
-    found = profile(assetann)
-    assert found["split"].pairs == 695
-    assert found["merge"].annotations == 2
-    assert found.unchanged == 19
-    assert [finding.label for finding in findings(gold)] == ["literal"]
+    counted = profile(assetann)
+    assert counted["split"].pairs == 695
+    assert counted["merge"].annotations == 2
+    assert counted.unchanged == 19
+    assert [violation.label for violation in violations(gold)] == ["literal"]
+
+
+def _contiguous(group: Group) -> bool:
+    sides = (tokens for tokens in (group.source, group.output) if tokens)
+    return all(max(tokens) - min(tokens) == len(set(tokens)) - 1 for tokens in sides)
 
 
 def test_released_files_come_back_byte_for_byte(assetann: tuple[Pair, ...], gold: tuple[Pair, ...]) -> None:
@@ -125,7 +132,7 @@ def _pairs(draw: st.DrawFn) -> Pair:
         ]
         if any(tokens):
             confidence = draw(st.none() | st.sampled_from([0.25, 0.973]))
-            groups.append(Group(tokens[0], tokens[1], draw(st.sampled_from(typology.all_labels())), confidence))
+            groups.append(Group(tokens[0], tokens[1], draw(st.sampled_from(vocabulary.all_labels())), confidence))
     return Pair("7", "  ".join(source), " ".join(output), tuple(groups))
 
 
@@ -152,11 +159,11 @@ def test_broken_files_are_named_with_their_line(tmp_path: Path) -> None:
 
 def test_labels_on_the_wrong_side_are_found_and_repaired() -> None:
     pair = Pair("1", "a b", "a c", (Group((), (1,), "delmod"), Group((0,), (), "incst"), Group((), (0,), "fromImp")))
-    assert [finding.what for finding in findings([pair])] == ["wrong side"] * 3
+    assert [violation.what for violation in violations([pair])] == ["wrong side"] * 3
     (fixed,), changed = repair([pair])
     assert [group.label for group in fixed.groups] == ["inmod", "delcst", "fromImp"]
     assert len(changed) == 2, "fromImp has no counterpart and is only reported"
-    assert [finding.label for finding in findings([fixed])] == ["fromImp"]
+    assert [violation.label for violation in violations([fixed])] == ["fromImp"]
 
 
 def test_a_token_in_two_groups_has_the_first_label() -> None:

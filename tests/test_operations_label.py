@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +13,16 @@ import pytest
 from plainly import data
 from plainly.cli import main
 from plainly.errors import BadInput, UnknownName
-from plainly.typology import formats, model
+from plainly.progress import Tell
+from plainly.questions.operations.annotators import against_gold
+from plainly.questions.operations.labellers import baseline_none, baseline_words, evaluate_labeller, labelled_again
+from plainly.questions.operations.labelling import label
+from plainly.typology import formats, network
 from plainly.typology.align import align
-from plainly.typology.annotation import Pair, findings
+from plainly.typology.annotation import Pair, violations
 from plainly.typology.groups import build_groups
 from plainly.typology.label import labeller
-from plainly.typology.measure import baseline_none, baseline_words, labelled_again, table, without_errors
-from plainly.typology.words import Words, stem, tokenise
+from plainly.typology.lexicon import Words, stem, tokenise
 
 LABELLERS = ("rules", "light")
 
@@ -52,9 +57,9 @@ def _links(source: str, output: str) -> dict[str, tuple[str, int]]:
     words = Words()
     (batch,) = align([words.encode(source.split())], [words.encode(output.split())], words)
     return {
-        word: (output.split()[batch.source_link[0, at]], int(batch.source_pass[0, at]))
+        word: (output.split()[batch.source.links[0, at]], int(batch.source.passes[0, at]))
         for at, word in enumerate(source.split())
-        if batch.source_link[0, at] >= 0
+        if batch.source.links[0, at] >= 0
     }
 
 
@@ -86,7 +91,7 @@ def test_a_copy_has_no_operations(name: str) -> None:
 
 @pytest.mark.parametrize("name", LABELLERS)
 def test_batches_equal_singles_and_odd_texts_are_labelled(name: str) -> None:
-    label = labeller(name)
+    chosen = labeller(name)
     sources = [
         "",
         "One.",
@@ -97,15 +102,15 @@ def test_batches_equal_singles_and_odd_texts_are_labelled(name: str) -> None:
         "The old dog ran home quickly.",
     ]
     outputs = ["Something came.", "", "Der Hund rennt.", "他 走 。", "word " * 390, "c b a", "The dog ran home."]
-    together = label.label(sources, outputs)
+    together = chosen.label(sources, outputs)
     assert [pair.id for pair in together] == ["1", "2", "3", "4", "5", "6", "7"]
     for at, pair in enumerate(together):
-        (alone,) = label.label([sources[at]], [outputs[at]])
+        (alone,) = chosen.label([sources[at]], [outputs[at]])
         assert [(g.source, g.output, g.label) for g in alone.groups] == [
             (g.source, g.output, g.label) for g in pair.groups
         ]
         pair.checked()
-    assert not [finding for finding in findings(together) if finding.what != "err with others"]
+    assert not [violation for violation in violations(together) if violation.what != "err with others"]
 
 
 def _bare(pair: Pair) -> list[tuple[tuple[int, ...], tuple[int, ...], str]]:
@@ -132,32 +137,36 @@ def test_groups_of_both_sides_find_their_partners() -> None:
 def test_rules_against_people(mirror: Path) -> None:
     """Figures of docs/operations.md; a change that costs agreement must be seen."""
     gold = formats.load("assetann/gold")
-    rules = table(gold, {"rules": labelled_again(gold, labeller("rules"))})
-    assert [each.kappa for each in rules] == [pytest.approx(0.500, abs=0.02), pytest.approx(0.550, abs=0.02)]
-    words = table(gold, {"words": baseline_words(gold)})
-    assert all(one.kappa > other.kappa + 0.05 for one, other in zip(rules, words, strict=True))
-    assert [each.kappa for each in table(gold, {"none": baseline_none(gold)})] == [0.0, 0.0]
-    kept, labelled = without_errors(gold, baseline_none(gold))
-    assert len(kept) == len(labelled) == 45
+    rules = against_gold(gold, labelled_again(gold, labeller("rules")))
+    assert [side.kappa for side in rules] == [pytest.approx(0.500, abs=0.02), pytest.approx(0.550, abs=0.02)]
+    words = against_gold(gold, baseline_words(gold))
+    assert all(better.kappa > worse.kappa + 0.05 for better, worse in zip(rules, words, strict=True))
+    assert [side.kappa for side in against_gold(gold, baseline_none(gold))] == [0.0, 0.0]
+    clean = [pair for pair in gold if "err" not in pair.labels]
+    assert len(clean) == 45
+    (measured,) = evaluate_labeller("assetann/gold", name="rules").sets
+    assert {side.tokens for side in measured.clean if side.side == "source"} == {
+        sum(len(pair.source_tokens) for pair in clean)
+    }
 
 
 def test_the_trained_labeller_knows_what_it_was_trained_on(mirror: Path) -> None:
     """No measure of quality, since these sources were trained on: weights and code must belong together."""
     gold = formats.load("assetann/gold")
-    trained = table(gold, {"light": labelled_again(gold, labeller("light"))})
-    rules = table(gold, {"rules": labelled_again(gold, labeller("rules"))})
-    assert all(one.kappa > other.kappa + 0.03 for one, other in zip(trained, rules, strict=True))
+    trained = against_gold(gold, labelled_again(gold, labeller("light")))
+    rules = against_gold(gold, labelled_again(gold, labeller("rules")))
+    assert all(better.kappa > worse.kappa + 0.03 for better, worse in zip(trained, rules, strict=True))
 
 
 @pytest.mark.parametrize("name", ["labeller-light", "labeller-spacy"])
 def test_weights_are_small_and_say_whose_data_made_them(name: str) -> None:
-    path = model.WEIGHTS / f"{name}.npz"
+    path = network.WEIGHTS / f"{name}.npz"
     assert path.stat().st_size < 1_000_000
-    weights = model.load(name)
+    weights = network.load(name)
     assert weights.card["licence"] == "CC-BY-NC-4.0"
     assert weights.card["data"] == "assetann/annotations"
     assert np.isfinite(weights.table).all()
-    card = (model.WEIGHTS / f"{name}.md").read_text(encoding="utf-8")
+    card = (network.WEIGHTS / f"{name}.md").read_text(encoding="utf-8")
     assert "CC-BY-NC-4.0" in card
     assert "plainly operations train" in card
 
@@ -190,3 +199,25 @@ def test_labels_keep_ids_and_parts() -> None:
     (pair,) = labeller("rules").label(["a b"], ["a"], ids=["x7"], part="ACCESS")
     assert (pair.id, pair.part) == ("x7", "ACCESS")
     assert isinstance(pair, Pair)
+
+
+def test_processes_change_nothing() -> None:
+    """More pairs than one process is given at once, of two systems, labelled in this process and in two others."""
+    evalset, outputs = data.demo()
+    times = 2100 // len(evalset) + 1
+    texts = {
+        "sources": list(evalset.sources) * times,
+        "outputs": {name: list(outputs[name]) * times for name in ("copy", "editor")},
+    }
+    told: list[int] = []
+
+    @contextmanager
+    def progress(what: str, *, total: int | None, unit: str = "items") -> Iterator[Tell]:
+        assert (what, total, unit) == ("labelling", 2 * times * len(evalset), "pairs")
+        yield told.append
+
+    alone = label(labeller="rules", **texts)
+    several = label(labeller="rules", processes=2, progress=progress, **texts)
+    assert several.pairs == alone.pairs
+    assert sum(told) == len(alone.pairs)
+    assert [pair.part for pair in alone.pairs] == ["copy"] * len(texts["sources"]) + ["editor"] * len(texts["sources"])

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from plainly import data
+from conftest import ROOT
+from plainly import data, operations
+from plainly.cli import by_operation
+from plainly.cli.operations import configure
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
+from plainly.questions.operations.against_people import PeopleComparison, compare_with_people, share_differences
+from plainly.questions.operations.annotators import against_gold, aligned_labels, davies_fleiss, label_agreement
+from plainly.questions.operations.profiles import profile
+from plainly.questions.operations.relations import correlations, leave_one_out, regression
 from plainly.registry import metric
+from plainly.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
-from plainly.typology import formats, options
-from plainly.typology.agreement import against_gold, aligned_labels, cohen_kappa, davies_fleiss, label_agreement
+from plainly.typology import formats
 from plainly.typology.annotation import Group, Pair
-from plainly.typology.profile import compare, profile, sentences
-from plainly.typology.relations import correlate, leave_one_out, regress
 from plainly.typology.select import reference_labels, select
 
 
@@ -31,11 +38,11 @@ def test_davies_fleiss_equals_nltk() -> None:
     labels = {name: [str(label) for label in row] for name, row in raters.items()}
     assert davies_fleiss(labels) == pytest.approx(peer.multi_kappa(), abs=1e-12)
     pair = agreement.AnnotationTask(data=[triple for triple in triples if triple[0] != "c"])
-    assert cohen_kappa(labels["a"], labels["b"]) == pytest.approx(pair.kappa(), abs=1e-12)
+    assert davies_fleiss({name: labels[name] for name in "ab"}) == pytest.approx(pair.kappa(), abs=1e-12)
 
 
 def test_agreement_is_undefined_where_nothing_varies() -> None:
-    assert np.isnan(cohen_kappa(["none"] * 5, ["none"] * 5))
+    assert np.isnan(davies_fleiss({"a": ["none"] * 5, "b": ["none"] * 5}))
     assert set(label_agreement({"a": ["x", "y"], "b": ["x", "y"]}).values()) == {1.0}
 
 
@@ -99,19 +106,19 @@ def test_a_removed_reference_is_gone() -> None:
 
 def test_options_of_score(mirror: Path) -> None:
     parser = argparse.ArgumentParser()
-    options.add_arguments(parser)
+    by_operation.add_arguments(parser)
     evalset = data.load("asset/test")
-    assert options.apply(parser.parse_args([]), evalset) is None
-    found = options.apply(parser.parse_args(["--references-with", "lexical", "--without", "err"]), evalset)
-    assert found is not None
-    assert "352 of 359 items and 2138 of 3590 references; 7 items" in str(found)
-    with pytest.raises(BadInput, match="--operations auto"):
-        options.apply(parser.parse_args(["--without", "err"]), EvalSet.of(["a"], references=[["b"]]))
-    labelled = options.apply(
+    assert not by_operation.asked(parser.parse_args([]))
+    arguments = parser.parse_args(["--references-with", "lexical", "--without", "err"])
+    assert by_operation.asked(arguments)
+    selection = by_operation.apply(arguments, evalset)
+    assert "352 of 359 items and 2138 of 3590 references; 7 items" in str(selection)
+    with pytest.raises(BadInput, match="operations='auto'"):
+        by_operation.apply(parser.parse_args(["--without", "err"]), EvalSet.of(["a"], references=[["b"]]))
+    labelled = by_operation.apply(
         parser.parse_args(["--references-with", "split", "--operations", "auto"]),
         EvalSet.of(["It is old and it leaks."], references=[["It is old. It leaks.", "It is old and leaks."]]),
     )
-    assert labelled is not None
     assert labelled.evalset.references == (("It is old. It leaks.",),)
 
 
@@ -121,15 +128,20 @@ def test_profiles_are_compared_source_by_source() -> None:
         Pair(str(at), f"s {at}", "o .", (split,) if at % 2 else (), part=str(part)) for at in range(60) for part in "ab"
     ]
     system = [Pair(str(at), f"s {at}", "o", ()) for at in range(60)]
-    found = {each.label: each for each in compare(system, people, rng=np.random.default_rng(0))}
-    assert (found["split"].share, found["split"].people) == (0.0, 0.5)
-    assert found["split"].certain
-    assert -0.7 < found["split"].difference.low < -0.5 < found["split"].difference.high < -0.3
-    assert not found["move"].certain
-    assert sentences(list(found.values())) == ["splits the sentence in 0% of sentences (people: 50%)"]
-    assert profile(people).share("split") == 0.5
+    rows = share_differences(system, people, sampling=Sampling(seed=0))
+    by_label = {row.label: row for row in rows}
+    split = by_label["split"]
+    assert (split.share, split.people) == (0.0, 0.5)
+    assert split.certain
+    assert -0.7 < split.difference.low < -0.5 < split.difference.high < -0.3
+    assert not by_label["move"].certain
+    comparison = PeopleComparison("rules", "", {"a system": rows}, Sampling(seed=0))
+    said = "splits the sentence in 0% of sentences (people: 50%)"
+    assert comparison.in_words("a system") == [said]
+    assert f"a system: {said}" in repr(comparison)
+    assert profile(people)["split"].share == 0.5
     with pytest.raises(BadInput, match="no source in common"):
-        compare(system, [Pair("1", "other", "o")], rng=np.random.default_rng(0))
+        share_differences(system, [Pair("1", "other", "o")])
 
 
 def test_relations_find_what_was_put_in() -> None:
@@ -138,15 +150,15 @@ def test_relations_find_what_was_put_in() -> None:
     counts = rng.integers(0, 3, size=(300, 3))
     values = 2.0 * counts[:, 0] - 1.0 * counts[:, 1] + rng.normal(0, 0.1, 300)
     groups = [str(at // 10) for at in range(300)]
-    found = regress(counts, ["split", "move", "synonym"], values, groups=groups)
+    found = regression(counts, ["split", "move", "synonym"], values, groups=groups)
     assert found.coefficients["split"] == pytest.approx(2, abs=0.05)
     assert found.coefficients["move"] == pytest.approx(-1, abs=0.05)
     assert found.coefficients["synonym"] == pytest.approx(0, abs=0.02)
     assert found.r2_held_out > 0.98
-    rho = {each.label: each for each in correlate(counts, ["split", "move", "synonym"], values)}
+    rho = {each.label: each for each in correlations(counts, ["split", "move", "synonym"], values)}
     assert rho["split"].rho > 0.7
     assert rho["synonym"].p_value > 0.01
-    assert np.isnan(correlate(counts * 0, ["a", "b", "c"], values)[0].rho)
+    assert np.isnan(correlations(counts * 0, ["a", "b", "c"], values)[0].rho)
 
 
 def test_leave_one_out_is_the_score_against_the_others() -> None:
@@ -157,3 +169,48 @@ def test_leave_one_out_is_the_score_against_the_others() -> None:
         float(evaluate(alone, {"s": ["a b"]}, ["sari"], sampling=None)["s"]["sari"])
     )
     assert np.isnan(found["sari"][3])
+
+
+SOURCES = ["It is old, and it leaks.", "She resides here."]
+OUTPUTS = {"A": ["It is old. It leaks.", "She lives here."], "B": SOURCES}
+
+
+def test_operations_from_python() -> None:
+    alone = operations(sources=SOURCES, outputs=OUTPUTS["A"], labeller="rules")
+    assert (alone.pairs, alone["split"].share, alone.systems) == (2, 0.5, {})
+    assert alone.json()["profile"]["operations"][0]["label"] == "synonym"
+    assert alone.to_pandas().set_index("label").loc["split", "pairs"] == 1
+    assert "split" in repr(alone)
+    assert "2 pairs, 0 without any operation" in alone._repr_html_()
+    both = operations(sources=SOURCES, outputs=OUTPUTS, labeller="rules")
+    assert [both.systems[system]["split"].share for system in "AB"] == [0.5, 0.0]
+    assert both.tables()[0].header == ("operation", "A", "B")
+    assert {record["system"] for record in both.records()} == {"A"}, "B does nothing"
+    assert both.json()["systems"]["B"]["unchanged"] == 2
+    assert [note.code for note in operations(sources=SOURCES, outputs=SOURCES).notes()] == ["", "licence"]
+    with pytest.raises(BadInput, match="sources="):
+        operations(outputs=["a"], labeller="rules")
+
+
+def test_people_are_the_references_or_annotated_pairs() -> None:
+    texts = {"sources": SOURCES, "outputs": OUTPUTS, "labeller": "rules"}
+    comparison = compare_with_people(references=[[text] for text in OUTPUTS["A"]], **texts)
+    assert all(row.difference.value == 0 for row in comparison.systems["A"])
+    annotated = [Pair(str(at), source, "…", (Group((0,), (), "deloth"),)) for at, source in enumerate(SOURCES)]
+    rows = compare_with_people(people=annotated, **texts).records()
+    assert [row["people"] for row in rows if row["operation"] == "deloth"] == [1.0, 1.0]
+    with pytest.raises(BadInput, match="nobody to compare with"):
+        compare_with_people(**texts)
+
+
+def test_every_action_has_a_function_that_the_docs_name() -> None:
+    rows = re.findall(
+        r"^\| (`[a-z`, ]+) \| (`[a-z_.`, ]+) \|$", (ROOT / "docs" / "operations.md").read_text("utf-8"), re.M
+    )
+    named = {action for actions, _ in rows for action in re.findall(r"`(\w+)`", actions)}
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    (actions,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    assert named == set(actions) - {"profile", "convert"}, "profile is plainly.operations; convert is formats.save"
+    for module, function in re.findall(r"`(\w+)\.(\w+)`", " ".join(functions for _, functions in rows)):
+        assert callable(getattr(importlib.import_module(f"plainly.questions.operations.{module}"), function))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from plainly.questions.doctor import doctor
     from plainly.questions.grid import grid
     from plainly.questions.meta import agreement, meta
+    from plainly.questions.operations import operations
     from plainly.questions.plan import plan
     from plainly.questions.reproduce import reproduce
     from plainly.questions.score import score
@@ -33,6 +34,7 @@ _PUBLIC = {
     "audit": "plainly.questions.audit",
     "meta": "plainly.questions.meta",
     "agreement": "plainly.questions.meta",
+    "operations": "plainly.questions.operations",
     "plan": "plainly.questions.plan",
     "doctor": "plainly.questions.doctor",
     "grid": "plainly.questions.grid",
@@ -62,6 +64,7 @@ __all__ = [
     "meta",
     "metric",
     "metric_names",
+    "operations",
     "plan",
     "plot",
     "report",

@@ -68,7 +68,8 @@ class Result(Protocol):
 
     def tables(self) -> list[Table]: ...
 
-    def notes(self) -> list[Note]: ...
+    def notes(self) -> list[Note]:
+        return []
 
     def to_pandas(self) -> pandas.DataFrame:
         """The records as a pandas DataFrame."""

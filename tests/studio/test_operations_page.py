@@ -160,10 +160,10 @@ def test_assetann_takes_at_most_three_actions_a_group(mirror: Path) -> None:
 
 def chosen_pairs(count: int) -> list[Any]:
     from plainly.typology import formats
-    from plainly.typology.annotation import findings
+    from plainly.typology.annotation import violations
 
     pairs = formats.load("assetann/annotations")
-    odd = {finding.where for finding in findings(pairs)}
+    odd = {finding.where for finding in violations(pairs)}
     sound = [pair for pair in pairs if pair.groups and pair.where not in odd and all(
         group.label in labels.allowed(bool(group.source), bool(group.output)) for group in pair.groups)]  # fmt: skip
     gaps = [pair for pair in sound if any(not group.contiguous for group in pair.groups)]

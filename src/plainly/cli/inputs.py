@@ -113,15 +113,13 @@ def opened(args: argparse.Namespace) -> Iterator[Inputs | Corpus]:
 
 def selected(args: argparse.Namespace, data: Inputs | Corpus) -> Inputs | Corpus:
     """The items and references that --references-with and its like choose."""
-    from plainly.typology import options as by_operation
+    from plainly.cli import by_operation
 
     if not by_operation.asked(args):
         return data
     if isinstance(data, Corpus):
         raise BadInput("References and items are chosen by operation where all are at hand: --engine memory.")
     selection = by_operation.apply(args, data.evalset)
-    if selection is None:
-        return data
     say(f"Chosen by operation: {selection}.")
     outputs = {system: selection.outputs(texts) for system, texts in data.outputs.items()}
     return Inputs(selection.evalset, outputs, data.notes)

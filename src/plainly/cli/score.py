@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from plainly.cli import inputs, options, streaming
+from plainly.cli import by_operation, inputs, options, streaming
 from plainly.cli.progress import bar
 from plainly.inputs.corpus import Corpus
 from plainly.questions.score import score
@@ -13,7 +13,6 @@ from plainly.render.show import add_formats, show
 from plainly.scoring import scorefile
 from plainly.scoring.references import OVER
 from plainly.scoring.subsets import FIELDS
-from plainly.typology import options as by_operation
 
 HELP = """Score what systems wrote.
 

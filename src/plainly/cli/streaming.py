@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plainly.cli import options
+from plainly.engines import Engine, engine
 from plainly.errors import BadInput
 from plainly.files import check_target
 from plainly.inputs.corpus import Corpus, open_corpus
@@ -84,7 +85,6 @@ def opened(args: argparse.Namespace) -> Corpus:
 
 def settings(args: argparse.Namespace, corpus: Corpus, specs: list[str]) -> dict[str, Any]:
     """Where to measure a corpus and where to keep what, as ``score`` and ``compare`` take it."""
-    from plainly.engines import engine
     from plainly.scoring.streamed import run_key
 
     state = Path(args.state) if args.state else _states() / f"{run_key(corpus, specs)}.npz"
@@ -92,9 +92,8 @@ def settings(args: argparse.Namespace, corpus: Corpus, specs: list[str]) -> dict
         check_target(state, inputs=[part.file for part in corpus.parts])
     if args.restart:
         state.unlink(missing_ok=True)
-    name = "local" if args.engine == "auto" else args.engine
     return {
-        "engine": engine(name, processes=args.processes, address=args.address),
+        "engine": chosen_engine(args),
         "on_error": args.on_error,
         "set_aside": args.set_aside,
         "state": state,
@@ -109,39 +108,10 @@ def say_resumed(evaluation: Evaluation) -> None:
         say(f"plainly: went on from an earlier run: {before}")
 
 
-def label(args: argparse.Namespace) -> None:
-    """``plainly operations label`` on a corpus in parts: a folder of JSONL files, one for each part."""
-    from plainly.cli.progress import bar
-    from plainly.engines import engine
-    from plainly.questions.labelling import label_stream
-    from plainly.render.show import print_json
-
-    if not args.output or Path(args.output).suffix:
-        raise BadInput("A corpus that is read in parts is labelled into a folder. Name one: -o FOLDER")
-    corpus = opened(args)
-    try:
-        with bar("labelling", total=corpus.rows, unit="rows") as tell:
-            labelled = label_stream(
-                corpus,
-                args.output,
-                labeller=args.labeller,
-                engine=engine(
-                    "local" if args.engine == "auto" else args.engine, processes=args.processes, address=args.address
-                ),
-                on_error=args.on_error,
-                restart=args.restart,
-                tell=tell,
-            )
-    finally:
-        corpus.close()
-    if args.format == "json":
-        print_json({"schema": "plainly.operations/1", "labeller": args.labeller, **labelled.payload()})
-    say(f"plainly: {labelled.pairs:,} pairs labelled into {args.output} ({labelled.parts} parts)")
-    if labelled.resumed:
-        say(f"plainly: {labelled.resumed} of {labelled.parts} parts were labelled before")
-    if labelled.bad:
-        shown = "; ".join(f"{bad.where}: {bad.reason}" for bad in labelled.bad[:3])
-        say(f"plainly: {sum(map(len, labelled.bad)):,} rows were set aside. {shown}")
+def chosen_engine(args: argparse.Namespace) -> Engine:
+    """Where a corpus in parts is worked on."""
+    name = "local" if args.engine == "auto" else args.engine
+    return engine(name, processes=args.processes, address=args.address)
 
 
 def _is_table(spec: str) -> bool:

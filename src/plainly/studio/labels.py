@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from plainly.typology import typology
+from plainly.typology import vocabulary
 
 ERROR = "err"
 _KEYS: Mapping[str, str] = MappingProxyType(
@@ -32,7 +32,7 @@ _MORE_SIDES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 class Label:
     """An operation with the sides on which it is offered and the key that marks it."""
 
-    operation: typology.Operation
+    operation: vocabulary.Operation
     sides: tuple[str, ...]
     key: str
 
@@ -44,7 +44,7 @@ def labels() -> dict[str, Label]:
         operation.label: Label(
             operation, (operation.side, *_MORE_SIDES.get(operation.label, ())), _KEYS.get(operation.label, "")
         )
-        for operation in typology.operations()
+        for operation in vocabulary.operations()
     }
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plainly.typology.words import FUNCTION, KIND, KINDS, Words
+from plainly.typology.lexicon import FUNCTION, KIND, KINDS, Words
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
@@ -30,20 +30,24 @@ _WEIGHT[KIND["pad"]] = 0
 
 
 @dataclass(frozen=True)
-class Aligned:
-    """A batch of pairs, padded: word numbers, and for each word the place of its counterpart (−1: none).
+class AlignedSide:
+    """One side of a batch of pairs, padded: word numbers, and for each word the place of its counterpart (−1: none).
 
-    ``source_pass`` and ``output_pass`` say in which pass a word was aligned: 1 kept in place, 2 and 3 moved, 0 not.
-    ``order`` are the pairs' positions in what was given.
+    ``passes`` say in which pass a word was aligned: 1 kept in place, 2 and 3 moved, 0 not at all.
     """
 
+    words: Ints
+    links: Ints
+    passes: Ints
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """A batch of pairs; ``order`` are the pairs' positions among all pairs."""
+
     order: npt.NDArray[np.intp]
-    source: Ints
-    output: Ints
-    source_link: Ints
-    output_link: Ints
-    source_pass: Ints
-    output_pass: Ints
+    source: AlignedSide
+    output: AlignedSide
 
 
 def align(sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], words: Words) -> Iterator[Aligned]:
@@ -82,7 +86,7 @@ def _align_batch(order: npt.NDArray[np.intp], source: Ints, output: Ints, table:
             break
         links[0][pair, row], links[1][pair, column] = column, row
         passes[0][pair, row] = passes[1][pair, column] = number
-    return Aligned(order, source, output, links[0], links[1], passes[0], passes[1])
+    return Aligned(order, AlignedSide(source, links[0], passes[0]), AlignedSide(output, links[1], passes[1]))
 
 
 def similarity(source: Ints, output: Ints, table: Ints) -> Floats:
@@ -103,8 +107,8 @@ def similarity(source: Ints, output: Ints, table: Ints) -> Floats:
     base = np.where(same, weight[source][:, :, None], 0).astype(np.float32)
     np.maximum(base, np.where(roots, np.float32(0.7), np.float32(0)), out=base)
     np.maximum(base, np.where(beginnings, np.float32(0.35), np.float32(0)), out=base)
-    found: Floats = base * (1 + np.float32(0.5) * around)
-    return found
+    fit: Floats = base * (1 + np.float32(0.5) * around)
+    return fit
 
 
 def _best_chain(weights: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -115,7 +119,7 @@ def _best_chain(weights: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.i
         step = best[number].copy()
         np.maximum(step[:, 1:], best[number][:, :-1] + weights[:, number], out=step[:, 1:])
         np.maximum.accumulate(step, axis=1, out=best[number + 1])
-    found_pair, found_row, found_column = [], [], []
+    linked_pairs, linked_rows, linked_columns = [], [], []
     row_at, column_at = np.full(pairs, rows), np.full(pairs, columns)
     active = np.arange(pairs)
     while len(active):
@@ -125,22 +129,22 @@ def _best_chain(weights: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.i
         left = ~up & (best[row, active, column - 1] == here)
         matched = ~(up | left)
         if matched.any():
-            found_pair.append(active[matched])
-            found_row.append(row[matched] - 1)
-            found_column.append(column[matched] - 1)
+            linked_pairs.append(active[matched])
+            linked_rows.append(row[matched] - 1)
+            linked_columns.append(column[matched] - 1)
         row_at[active] -= up | matched
         column_at[active] -= left | matched
         done = (row_at[active] == 0) | (column_at[active] == 0) | (here == 0)
         active = active[~done]
-    if not found_pair:
+    if not linked_pairs:
         nothing = np.zeros(0, dtype=np.intp)
         return nothing, nothing, nothing
-    return np.concatenate(found_pair), np.concatenate(found_row), np.concatenate(found_column)
+    return np.concatenate(linked_pairs), np.concatenate(linked_rows), np.concatenate(linked_columns)
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Ints:
     width = max(map(len, rows), default=0) or 1
-    found = np.zeros((len(rows), width), dtype=np.int32)
+    padded = np.zeros((len(rows), width), dtype=np.int32)
     lengths = np.array([len(row) for row in rows])
-    found[np.arange(width) < lengths[:, None]] = [number for row in rows for number in row]
-    return found
+    padded[np.arange(width) < lengths[:, None]] = [number for row in rows for number in row]
+    return padded

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from plainly.errors import BadInput
-from plainly.typology.typology import NONE, canonical, known, operation
+from plainly.typology.vocabulary import NONE, canonical, known, operation
 
 TextSide = Literal["source", "output"]
 SIDES: tuple[TextSide, ...] = ("source", "output")
@@ -29,13 +29,6 @@ class Group:
 
     def tokens(self, side: TextSide) -> tuple[int, ...]:
         return self.source if side == "source" else self.output
-
-    @property
-    def contiguous(self) -> bool:
-        """Whether the tokens follow one another without a gap, on either side."""
-        return all(
-            not tokens or max(tokens) - min(tokens) == len(set(tokens)) - 1 for tokens in (self.source, self.output)
-        )
 
 
 @dataclass(frozen=True)
@@ -95,16 +88,21 @@ class Pair:
 def token_labels(pair: Pair, side: TextSide, *, length: int | None = None) -> list[str]:
     """One label a token; ``none`` where it stands in no group, the first group's where it stands in two."""
     size = length if length is not None else len(pair.tokens(side))
-    found = [NONE] * size
+    labels = [NONE] * size
     for group in reversed(pair.groups):
         for token in group.tokens(side):
             if token < size:
-                found[token] = group.label
-    return found
+                labels[token] = group.label
+    return labels
+
+
+def squeeze(text: str) -> str:
+    """A text without white space and case: equal for the same sentence however it was tokenised."""
+    return "".join(text.split()).casefold()
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Violation:
     """Something in an annotation that its own guide does not allow."""
 
     where: str
@@ -113,29 +111,30 @@ class Finding:
     detail: str
 
 
-def findings(pairs: Sequence[Pair]) -> list[Finding]:
+def violations(pairs: Sequence[Pair]) -> list[Violation]:
     """Labels on the wrong side or unknown, tokens in two groups, and err beside other labels."""
-    found = []
+    noticed = []
     for pair in pairs:
         for group in pair.groups:
             if not known(group.label):
-                found.append(Finding(pair.where, "unknown label", group.label, "is not in the typology"))
-            if wrong := misplaced(group):
-                found.append(Finding(pair.where, "wrong side", group.label, wrong))
+                noticed.append(Violation(pair.where, "unknown label", group.label, "is not in the typology"))
+            if wrong := _misplaced(group):
+                noticed.append(Violation(pair.where, "wrong side", group.label, wrong))
         for side in SIDES:
             seen: set[int] = set()
             for group in pair.groups:
                 for token in group.tokens(side):
                     if token in seen:
-                        found.append(Finding(pair.where, "token in two groups", group.label, f"{side} token {token}"))
+                        place = f"{side} token {token}"
+                        noticed.append(Violation(pair.where, "token in two groups", group.label, place))
                     seen.add(token)
         if "err" in pair.labels and len(pair.groups) > 1:
             others = ", ".join(sorted(pair.labels - {"err"})) or "a second err"
-            found.append(Finding(pair.where, "err with others", "err", others))
-    return found
+            noticed.append(Violation(pair.where, "err with others", "err", others))
+    return noticed
 
 
-def misplaced(group: Group) -> str:
+def _misplaced(group: Group) -> str:
     """What is wrong with the side of a group's label, or nothing."""
     if not known(group.label):
         return ""
@@ -147,7 +146,7 @@ def misplaced(group: Group) -> str:
     return ""
 
 
-def repair(pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], list[Finding]]:
+def repair(pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], list[Violation]]:
     """Insertions marked in the source become the matching deletions, and the reverse, as the ASSETann paper does it.
 
     Only labels with a counterpart (inmod and delmod, …) can be repaired; the others are reported and left alone.
@@ -156,9 +155,9 @@ def repair(pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], list[Finding]]:
     for pair in pairs:
         groups = []
         for group in pair.groups:
-            wrong = misplaced(group)
+            wrong = _misplaced(group)
             if wrong and (counterpart := operation(group.label).counterpart):
-                changed.append(Finding(pair.where, "wrong side", group.label, f"{wrong}; is now {counterpart}"))
+                changed.append(Violation(pair.where, "wrong side", group.label, f"{wrong}; is now {counterpart}"))
                 group = replace(group, label=counterpart)
             groups.append(group)
         repaired.append(pair.with_groups(groups))

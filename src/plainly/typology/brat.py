@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from plainly.errors import BadInput
 from plainly.typology.annotation import Group, Pair
-from plainly.typology.typology import canonical
+from plainly.typology.vocabulary import canonical
 from plainly.typology.yawat import parse_corpus, write_corpus
 
 _WORD = re.compile(r"\S+")
@@ -52,7 +52,7 @@ def write_brat(pairs: Sequence[Pair]) -> tuple[str, str]:
     return text, "".join(f"{line}\n" for line in lines)
 
 
-def read_brat(text: str, annotations: str, *, name: str = "the .ann file", part: str = "") -> tuple[Pair, ...]:
+def read_brat(text: str, annotations: str, *, name: str = "the .ann file") -> tuple[Pair, ...]:
     """Pairs from the texts of the two files, written by plainly or edited in brat."""
     entities: dict[str, tuple[str, list[tuple[int, int]]]] = {}
     partner: dict[str, str] = {}
@@ -63,7 +63,7 @@ def read_brat(text: str, annotations: str, *, name: str = "the .ann file", part:
         fields = line.split("\t")
         if line[0] == "T" and len(fields) >= 2:
             label, _, offsets = fields[1].partition(" ")
-            spans = [(int(first), int(last)) for first, last in (each.split() for each in offsets.split(";"))]
+            spans = [(int(first), int(last)) for first, last in (span.split() for span in offsets.split(";"))]
             entities[fields[0]] = (canonical(label), spans)
         elif line[0] == "R" and len(fields) >= 2:
             _, first, second = fields[1].split()
@@ -80,13 +80,13 @@ def read_brat(text: str, annotations: str, *, name: str = "the .ann file", part:
     for key, (label, _) in entities.items():
         if key in seconds:
             continue
-        found: dict[str, tuple[int, ...]] = {"source": (), "output": ()}
+        marked: dict[str, tuple[int, ...]] = {"source": (), "output": ()}
         for entity in filter(None, (key, partner.get(key))):
             identifier, side, tokens = _tokens(entities[entity][1], places, f"{name}: {entity}")
-            found[side] = tokens
-        groups.setdefault(identifier, []).append(Group(found["source"], found["output"], label, confidence.get(key)))
+            marked[side] = tokens
+        groups.setdefault(identifier, []).append(Group(marked["source"], marked["output"], label, confidence.get(key)))
     return tuple(
-        Pair(identifier, source, output, tuple(groups.get(identifier, ())), part).checked()
+        Pair(identifier, source, output, tuple(groups.get(identifier, ()))).checked()
         for identifier, (source, output) in parse_corpus(text, name="the .txt file").items()
     )
 

@@ -6,149 +6,161 @@ counterpart, the run of unaligned words that it stands in, and what stands in th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from plainly.typology.align import ENDING, HASH, KIND_COLUMN, LENGTH, LOWER, SHAPE, STEM, Aligned
-from plainly.typology.words import KIND
+from plainly.typology.align import ENDING, HASH, KIND_COLUMN, LENGTH, LOWER, SHAPE, STEM, AlignedSide
+from plainly.typology.lexicon import KIND
 
 Ints = npt.NDArray[np.int64]
 _MIX = np.int64(0x9E3779B1)
 _LIMITS = np.array([0, 1, 2, 3, 4, 6, 8, 12, 20])
 
 
-@dataclass(frozen=True)
-class View:
-    """One side of a batch and the other, seen from it; all arrays are (pairs, words), padded."""
-
-    words: npt.NDArray[np.int32]
-    other: npt.NDArray[np.int32]
-    links: npt.NDArray[np.int32]
-    other_links: npt.NDArray[np.int32]
-    passes: npt.NDArray[np.int32]
-    other_passes: npt.NDArray[np.int32]
-
-
-def views(batch: Aligned) -> tuple[View, View]:
-    """The batch as seen from the source and from the output."""
-    return (
-        View(batch.source, batch.output, batch.source_link, batch.output_link, batch.source_pass, batch.output_pass),
-        View(batch.output, batch.source, batch.output_link, batch.source_link, batch.output_pass, batch.source_pass),
-    )
-
-
-def status(view: View, table: npt.NDArray[np.int32]) -> Ints:
+def status(own: AlignedSide, other: AlignedSide, table: npt.NDArray[np.int32]) -> Ints:
     """0 padding, 1 unaligned, 2 kept, 3 kept in another form, 4 moved, 5 moved in another form."""
     lower = table[:, LOWER]
-    counterpart = np.take_along_axis(view.other, np.maximum(view.links, 0), axis=1)
-    same = lower[counterpart] == lower[view.words]
-    found = np.where(view.links < 0, 1, 2 + (~same) + 2 * (view.passes > 1))
-    return np.where(view.words == 0, 0, found).astype(np.int64)
+    counterpart = np.take_along_axis(other.words, np.maximum(own.links, 0), axis=1)
+    same = lower[counterpart] == lower[own.words]
+    aligned = np.where(own.links < 0, 1, 2 + (~same) + 2 * (own.passes > 1))
+    return np.where(own.words == 0, 0, aligned).astype(np.int64)
 
 
-def features(view: View, table: npt.NDArray[np.int32], *, side: int, buckets: int) -> Ints:
+def features(own: AlignedSide, other: AlignedSide, table: npt.NDArray[np.int32], *, side: int, buckets: int) -> Ints:
     """Rows of the model's table for every real word, (words, facts), in the order of the pairs."""
-    values = _values(view, table)
-    real = view.words != 0
-    found = np.empty((int(real.sum()), len(values)), dtype=np.int64)
+    words = _Described(own, other, table)
+    # A fact's place in the list is its template, which the trained weights know it by.
+    values = [*_of_words(words), *_of_runs(words), *_of_gaps(words), *_of_places(words)]
+    real = own.words != 0
+    return hashed([value[real].astype(np.int64) for value in values], 0, side=side, buckets=buckets)
+
+
+def hashed(values: Sequence[Ints], first: int, *, side: int, buckets: int) -> Ints:
+    """Values of templates, numbered from ``first``, as rows of the model's table: (words, templates)."""
+    rows = np.empty((len(values[0]), len(values)), dtype=np.int64)
     for template, value in enumerate(values):
-        hashed = (value[real].astype(np.int64) * 128 + template) * 2 + side
-        hashed = (hashed ^ (hashed >> 15)) * _MIX
-        found[:, template] = (hashed ^ (hashed >> 29)) % buckets
-    return found
+        mixed = (value * 128 + first + template) * 2 + side
+        mixed = (mixed ^ (mixed >> 15)) * _MIX
+        rows[:, template] = (mixed ^ (mixed >> 29)) % buckets
+    return rows
 
 
-def _values(view: View, table: npt.NDArray[np.int32]) -> list[Ints]:
-    kind, word = table[view.words, KIND_COLUMN].astype(np.int64), table[view.words, HASH].astype(np.int64)
-    ending, length, shape = (table[view.words, column].astype(np.int64) for column in (ENDING, LENGTH, SHAPE))
-    state = status(view, table)
-    counterpart = np.where(view.links >= 0, np.take_along_axis(view.other, np.maximum(view.links, 0), axis=1), 0)
-    other_kind = table[counterpart, KIND_COLUMN].astype(np.int64)
-    other_word, other_ending = table[counterpart, HASH].astype(np.int64), table[counterpart, ENDING].astype(np.int64)
-    same_stem = (table[counterpart, STEM] == table[view.words, STEM]).astype(np.int64)
+class _Described:
+    """What is known about each word of a side, and about the runs of words that it stands in."""
 
-    run = _Runs(state)
-    gap = _Gap(view)
-    gap_first, gap_last = _at(view.other, gap.first), _at(view.other, gap.last)
-    gap_kind_first, gap_kind_last = (
-        table[gap_first, KIND_COLUMN].astype(np.int64),
-        table[gap_last, KIND_COLUMN].astype(np.int64),
-    )
-    clause = ((kind == KIND["relative"]) | (kind == KIND["auxiliary"])).astype(np.int64)
-    comma = ((kind == KIND["comma"]) | (kind == KIND["bracket"])).astype(np.int64)
-    light = (kind >= KIND["stop"]).astype(np.int64)
-    in_run = run.count(clause) * 16 + run.count(comma) * 4 + np.minimum(run.count(1 - light), 3)
-    run_first, run_last = run.first(word), run.last(word)
-    kind_first, kind_last = run.first(kind), run.last(kind)
-    before, after = run.before(kind), run.after(kind)
-    size = _bucket(run.length)
-    place = np.minimum(run.place, 3) * 4 + np.minimum(run.length - 1 - run.place, 3)
-    counted = _bucket(gap.unaligned)
-    gap_content = _bucket(
-        gap.count(((table[view.other, KIND_COLUMN] < KIND["stop"]) & (view.other_links < 0)).astype(np.int64))
-    )
-    gap_stop = np.minimum(
-        gap.count(((table[view.other, KIND_COLUMN] == KIND["stop"]) & (view.other_links < 0)).astype(np.int64)), 2
-    )
-    shift = np.where(view.links >= 0, view.links - np.arange(view.words.shape[1]), 0).astype(np.int64)
-    shifted = np.sign(shift) * _bucket(np.abs(shift)) + 10
-    facts_of_pair = _pair_facts(view, state, kind)
-    crossed = _crossed(view)
-    around = state * 216 + _shift(state, 1) * 36 + _shift(state, -1) * 6
-    previous, following = _shift(kind, 1), _shift(kind, -1)
-    position = np.minimum(np.arange(view.words.shape[1]), 3)[None, :] + 0 * state
-    rest = _shift(state, -1) == 0
+    def __init__(self, own: AlignedSide, other: AlignedSide, table: npt.NDArray[np.int32]) -> None:
+        self.own, self.other, self.table = own, other, table
+        self.state = status(own, other, table)
+        self.kind, self.word, self.ending, self.length, self.shape = (
+            self.known(own.words, column) for column in (KIND_COLUMN, HASH, ENDING, LENGTH, SHAPE)
+        )
+        self.previous, self.following = shift(self.kind, 1), shift(self.kind, -1)
+        self.run = _Runs(self.state)
+        self.size = _bucket(self.run.length)
+
+    def known(self, words: npt.NDArray[np.int32], column: int) -> Ints:
+        """A column of the table, for words by their numbers."""
+        column_of_words: Ints = self.table[words, column].astype(np.int64)
+        return column_of_words
+
+
+def _of_words(words: _Described) -> list[Ints]:
+    """About a word, its neighbours and its counterpart."""
+    own, other, state, kind = words.own, words.other, words.state, words.kind
+    word, ending = words.word, words.ending
+    counterpart = np.where(own.links >= 0, np.take_along_axis(other.words, np.maximum(own.links, 0), axis=1), 0)
+    same_stem = (words.table[counterpart, STEM] == words.table[own.words, STEM]).astype(np.int64)
+    distance = np.where(own.links >= 0, own.links - np.arange(own.words.shape[1]), 0).astype(np.int64)
+    around = state * 216 + shift(state, 1) * 36 + shift(state, -1) * 6
     return [
         state,
         word * 8 + state,
         kind * 8 + state,
         ending * 8 + state,
-        (length * 4 + shape) * 8 + state,
+        (words.length * 4 + words.shape) * 8 + state,
         around,
-        around * 36 + _shift(state, 2) * 6 + _shift(state, -2),
-        _shift(word, 1) * 8 + state,
-        _shift(word, -1) * 8 + state,
-        (previous * 32 + kind) * 8 + state,
-        (kind * 32 + following) * 8 + state,
-        (previous * 32 + following) * 8 + state,
-        _shift(ending, 1) * 8 + state,
-        _shift(ending, -1) * 8 + state,
-        other_word * 8 + state,
-        (other_kind * 32 + kind) * 8 + state,
-        (other_ending * 32 + ending) * 8 + state + 8192 * same_stem,
-        shifted * 8 + state,
+        around * 36 + shift(state, 2) * 6 + shift(state, -2),
+        shift(word, 1) * 8 + state,
+        shift(word, -1) * 8 + state,
+        (words.previous * 32 + kind) * 8 + state,
+        (kind * 32 + words.following) * 8 + state,
+        (words.previous * 32 + words.following) * 8 + state,
+        shift(ending, 1) * 8 + state,
+        shift(ending, -1) * 8 + state,
+        words.known(counterpart, HASH) * 8 + state,
+        (words.known(counterpart, KIND_COLUMN) * 32 + kind) * 8 + state,
+        (words.known(counterpart, ENDING) * 32 + ending) * 8 + state + 8192 * same_stem,
+        (np.sign(distance) * _bucket(np.abs(distance)) + 10) * 8 + state,
+    ]
+
+
+def _of_runs(words: _Described) -> list[Ints]:
+    """About the run of words of like status that a word stands in."""
+    run, state, kind, word, size = words.run, words.state, words.kind, words.word, words.size
+    clause = ((kind == KIND["relative"]) | (kind == KIND["auxiliary"])).astype(np.int64)
+    comma = ((kind == KIND["comma"]) | (kind == KIND["bracket"])).astype(np.int64)
+    light = (kind >= KIND["stop"]).astype(np.int64)
+    inside = run.count(clause) * 16 + run.count(comma) * 4 + np.minimum(run.count(1 - light), 3)
+    place = np.minimum(run.place, 3) * 4 + np.minimum(run.length - 1 - run.place, 3)
+    first = run.first(word)
+    return [
         size * 16 + place + 1000 * state,
-        (kind_first * 32 + kind_last) * 16 + size,
-        run_first,
-        run_last,
-        run_first * 32 + kind,
-        (before * 32 + after) * 16 + size,
+        (run.first(kind) * 32 + run.last(kind)) * 16 + size,
+        first,
+        run.last(word),
+        first * 32 + kind,
+        (run.before(kind) * 32 + run.after(kind)) * 16 + size,
         run.before(word),
         run.after(word),
-        in_run * 16 + size,
-        (in_run * 32 + kind) * 8 + state,
-        (counted * 16 + size) * 8 + state,
-        (gap_content * 16 + counted) * 32 + kind,
-        (gap_kind_first * 32 + gap_kind_last) * 8 + state,
-        table[gap_first, HASH].astype(np.int64),
-        table[gap_last, HASH].astype(np.int64),
-        (gap_kind_first * 32 + kind) * 8 + state,
-        (table[gap_first, ENDING].astype(np.int64) * 32 + ending) * 8 + state,
-        gap_stop * 64 + kind,
-        _moved_facts(view, state),
-        facts_of_pair[0] * 8 + state,
-        facts_of_pair[1] * 8 + state,
-        (facts_of_pair[2] * 32 + kind) * 8 + state,
+        inside * 16 + size,
+        (inside * 32 + kind) * 8 + state,
+    ]
+
+
+def _of_gaps(words: _Described) -> list[Ints]:
+    """About what stands in the same gap on the other side."""
+    own, other, state, kind = words.own, words.other, words.state, words.kind
+    gap = _Gap(own, other)
+    first, last = _at(other.words, gap.first), _at(other.words, gap.last)
+    first_kind, last_kind = words.known(first, KIND_COLUMN), words.known(last, KIND_COLUMN)
+    other_kind, free = words.table[other.words, KIND_COLUMN], other.links < 0
+    unaligned = _bucket(gap.unaligned)
+    content = _bucket(gap.count(((other_kind < KIND["stop"]) & free).astype(np.int64)))
+    stops = np.minimum(gap.count(((other_kind == KIND["stop"]) & free).astype(np.int64)), 2)
+    return [
+        (unaligned * 16 + words.size) * 8 + state,
+        (content * 16 + unaligned) * 32 + kind,
+        (first_kind * 32 + last_kind) * 8 + state,
+        words.known(first, HASH),
+        words.known(last, HASH),
+        (first_kind * 32 + kind) * 8 + state,
+        (words.known(first, ENDING) * 32 + words.ending) * 8 + state,
+        stops * 64 + kind,
+    ]
+
+
+def _of_places(words: _Described) -> list[Ints]:
+    """About moves, the whole pair, and where in it a word stands."""
+    own, other, state, kind, word = words.own, words.other, words.state, words.kind, words.word
+    lengths, aligned, stops = _pair_facts(own, other, state, kind)
+    position = np.minimum(np.arange(own.words.shape[1]), 3)[None, :] + 0 * state
+    at_end = shift(state, -1) == 0
+    crossed = _crossed(own, other)
+    return [
+        _moved_facts(own, state),
+        lengths * 8 + state,
+        aligned * 8 + state,
+        (stops * 32 + kind) * 8 + state,
         position * 32 + kind,
-        rest * 64 + kind,
-        _shift(kind, 2) * 32 + previous,
-        _shift(kind, -2) * 32 + following,
-        _shift(word, 2) * 8 + state,
-        _shift(word, -2) * 8 + state,
-        (kind_first * 32 + kind) * 16 + size,
-        (kind_last * 32 + kind) * 16 + size,
+        at_end * 64 + kind,
+        shift(kind, 2) * 32 + words.previous,
+        shift(kind, -2) * 32 + words.following,
+        shift(word, 2) * 8 + state,
+        shift(word, -2) * 8 + state,
+        (words.run.first(kind) * 32 + kind) * 16 + words.size,
+        (words.run.last(kind) * 32 + kind) * 16 + words.size,
         crossed,
         crossed * 32 + kind,
     ]
@@ -178,31 +190,31 @@ class _Runs:
         return np.take_along_axis(values, self._end, axis=1)
 
     def before(self, values: Ints) -> Ints:
-        return np.take_along_axis(_shift(values, 1), self._start, axis=1)
+        return np.take_along_axis(shift(values, 1), self._start, axis=1)
 
     def after(self, values: Ints) -> Ints:
-        return np.take_along_axis(_shift(values, -1), self._end, axis=1)
+        return np.take_along_axis(shift(values, -1), self._end, axis=1)
 
     def count(self, flags: Ints) -> Ints:
         """How often a flag is set in the run, at most three."""
         total = _total(flags)
-        found: Ints = np.take_along_axis(total, self._end + 1, axis=1) - np.take_along_axis(total, self._start, axis=1)
-        return np.minimum(found, 3).astype(np.int64)
+        inside: Ints = np.take_along_axis(total, self._end + 1, axis=1) - np.take_along_axis(total, self._start, axis=1)
+        return np.minimum(inside, 3).astype(np.int64)
 
 
 class _Gap:
     """For each word, the stretch of the other side between the counterparts of the nearest words kept in place."""
 
-    def __init__(self, view: View) -> None:
-        width, other_width = view.words.shape[1], view.other.shape[1]
-        anchored = (view.passes == 1) & (view.words != 0)
-        length = (view.other != 0).sum(axis=1)[:, None]
-        left = np.maximum.accumulate(np.where(anchored, view.links, -1), axis=1)
+    def __init__(self, own: AlignedSide, other: AlignedSide) -> None:
+        width, other_width = own.words.shape[1], other.words.shape[1]
+        anchored = (own.passes == 1) & (own.words != 0)
+        length = (other.words != 0).sum(axis=1)[:, None]
+        left = np.maximum.accumulate(np.where(anchored, own.links, -1), axis=1)
         self._left = np.concatenate([np.full((len(left), 1), -1), left[:, :-1]], axis=1)
-        right = np.minimum.accumulate(np.where(anchored, view.links, other_width)[:, ::-1], axis=1)[:, ::-1]
+        right = np.minimum.accumulate(np.where(anchored, own.links, other_width)[:, ::-1], axis=1)[:, ::-1]
         self._right = np.minimum(np.concatenate([right[:, 1:], np.full((len(right), 1), other_width)], axis=1), length)
         self._width = width
-        free = ((view.other_links < 0) & (view.other != 0)).astype(np.int64)
+        free = ((other.links < 0) & (other.words != 0)).astype(np.int64)
         self.unaligned: Ints = self.count(free)
         # The first and last unaligned words of the stretch, by their order among all unaligned words of the pair.
         total = _total(free)
@@ -221,46 +233,46 @@ class _Gap:
         total = _total(flags)
         upper = np.take_along_axis(total, np.maximum(self._right, 0), axis=1)
         lower = np.take_along_axis(total, np.clip(self._left + 1, 0, flags.shape[1]), axis=1)
-        found: Ints = np.maximum(upper - lower, 0)
-        return found
+        inside: Ints = np.maximum(upper - lower, 0)
+        return inside
 
 
-def _moved_facts(view: View, state: Ints) -> Ints:
+def _moved_facts(own: AlignedSide, state: Ints) -> Ints:
     """Of a moved word: the length of the block that moved with it, and how far."""
     same = np.zeros(state.shape, dtype=bool)
-    same[:, 1:] = (view.links[:, 1:] == view.links[:, :-1] + 1) & (view.passes[:, 1:] > 1) & (view.passes[:, :-1] > 1)
-    block = _Runs(np.where(view.passes > 1, 4, 2).astype(np.int64)).length
-    distance = np.abs(view.links - np.arange(state.shape[1])[None, :])
-    return np.where(view.passes > 1, 1 + _bucket(block) * 32 + _bucket(distance.astype(np.int64)) * 2 + same, 0)
+    same[:, 1:] = (own.links[:, 1:] == own.links[:, :-1] + 1) & (own.passes[:, 1:] > 1) & (own.passes[:, :-1] > 1)
+    block = _Runs(np.where(own.passes > 1, 4, 2).astype(np.int64)).length
+    distance = np.abs(own.links - np.arange(state.shape[1])[None, :])
+    return np.where(own.passes > 1, 1 + _bucket(block) * 32 + _bucket(distance.astype(np.int64)) * 2 + same, 0)
 
 
-def _crossed(view: View) -> Ints:
+def _crossed(own: AlignedSide, other: AlignedSide) -> Ints:
     """Of a word kept in place: how many words moved across it, and how many other words they crossed with it.
 
     Where two phrases change places, which of them moved is the annotator's choice, and often it is both.
     """
-    found = np.zeros(view.words.shape, dtype=np.int64)
-    pairs = np.flatnonzero((view.passes > 1).any(axis=1))
-    passes, links = view.passes[pairs], view.links[pairs]
-    own, other = (_total((each > 1).astype(np.int64)) for each in (passes, view.other_passes[pairs]))
+    crossed = np.zeros(own.words.shape, dtype=np.int64)
+    pairs = np.flatnonzero((own.passes > 1).any(axis=1))
+    passes, links = own.passes[pairs], own.links[pairs]
+    moved, other_moved = (_total((side > 1).astype(np.int64)) for side in (passes, other.passes[pairs]))
     kept = passes == 1
-    net = own[:, :-1] - np.take_along_axis(other, np.maximum(links, 0).astype(np.int64), axis=1)
+    net = moved[:, :-1] - np.take_along_axis(other_moved, np.maximum(links, 0).astype(np.int64), axis=1)
     net = np.where(kept, net, 0)
     size = ((net[:, :, None] == net[:, None, :]) & kept[:, None, :]).sum(axis=2)
     ratio = np.minimum(2 * size // np.maximum(np.abs(net), 1), 7)
-    found[pairs] = np.where(net != 0, 1 + (np.minimum(np.abs(net), 9) * 8 + ratio) * 2 + (net > 0), 0)
-    return found
+    crossed[pairs] = np.where(net != 0, 1 + (np.minimum(np.abs(net), 9) * 8 + ratio) * 2 + (net > 0), 0)
+    return crossed
 
 
-def _pair_facts(view: View, state: Ints, kind: Ints) -> tuple[Ints, Ints, Ints]:
+def _pair_facts(own: AlignedSide, other: AlignedSide, state: Ints, kind: Ints) -> tuple[Ints, Ints, Ints]:
     """About the whole pair: lengths, how much was aligned, stops on either side."""
-    sizes = (view.words != 0).sum(axis=1), (view.other != 0).sum(axis=1)
+    sizes = (own.words != 0).sum(axis=1), (other.words != 0).sum(axis=1)
     ratio = np.clip(8 * sizes[1] // np.maximum(sizes[0], 1), 0, 20)
     free = np.clip(10 * (state == 1).sum(axis=1) // np.maximum(sizes[0], 1), 0, 9)
-    other_free = np.clip(10 * ((view.other_links < 0) & (view.other != 0)).sum(axis=1) // np.maximum(sizes[1], 1), 0, 9)
-    moved = np.minimum((view.passes > 1).sum(axis=1), 5)
+    other_free = np.clip(10 * ((other.links < 0) & (other.words != 0)).sum(axis=1) // np.maximum(sizes[1], 1), 0, 9)
+    moved = np.minimum((own.passes > 1).sum(axis=1), 5)
     stops = np.minimum((kind == KIND["stop"]).sum(axis=1), 3)
-    spread = np.zeros(view.words.shape[1], dtype=np.int64)[None, :]
+    spread = np.zeros(own.words.shape[1], dtype=np.int64)[None, :]
     return (
         (ratio * 16 + free).astype(np.int64)[:, None] + spread,
         ((free * 16 + other_free) * 8 + moved).astype(np.int64)[:, None] + spread,
@@ -275,7 +287,7 @@ def _total(flags: Ints) -> Ints:
     return total
 
 
-def _shift(values: Ints, by: int) -> Ints:
+def shift(values: Ints, by: int) -> Ints:
     """Values of the word ``by`` places before (negative: after); 0 beyond the ends."""
     moved = np.zeros_like(values)
     if by > 0:

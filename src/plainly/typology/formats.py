@@ -6,56 +6,48 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from plainly import data
 from plainly.errors import BadInput
+from plainly.files import write_whole
 from plainly.inputs.lines import read_lines, read_text
 from plainly.typology.annotation import Group, Pair
 from plainly.typology.brat import read_brat, write_brat
 from plainly.typology.yawat import read_pairs, write_alignment, write_corpus
 
-SUFFIXES = {".aln": "yawat", ".crp": "yawat", ".jsonl": "jsonl", ".ann": "brat", ".tsv": "table"}
+SUFFIXES = (".aln", ".ann", ".crp", ".jsonl", ".tsv")
 COLUMNS = (
-    "part",
-    "id",
-    "label",
-    "source_tokens",
-    "output_tokens",
-    "source_words",
-    "output_words",
-    "confidence",
-    "source",
-    "output",
-)
+    "part", "id", "label", "source_tokens", "output_tokens", "source_words", "output_words", "confidence",
+    "source", "output",
+)  # fmt: skip
 
 
-def load(
-    place: str | Path, *, part: str = "", sources: str | None = None, outputs: str | None = None
-) -> tuple[Pair, ...]:
+def load(place: str | Path) -> tuple[Pair, ...]:
     """Annotated pairs from a file (``.aln``, ``.jsonl``, ``.ann``, ``.tsv``) or a data set (``assetann/annotations``).
 
-    An ``.aln`` file takes its texts from the ``.crp`` beside it, or from the lines of ``sources`` and ``outputs``.
+    An ``.aln`` file takes its texts from the ``.crp`` beside it.
     """
     path = Path(place)
     if path.suffix not in SUFFIXES:
         if isinstance(place, str) and place in data.names():
             return _load_named(place)
-        known = ", ".join(sorted({*SUFFIXES}))
         raise BadInput(
-            f"{place} is neither an annotation file ({known}) nor a data set with annotations (assetann/annotations, "
-            "assetann/gold). To annotate texts: plainly operations label"
+            f"{place} is neither an annotation file ({', '.join(SUFFIXES)}) nor a data set with annotations "
+            "(assetann/annotations, assetann/gold). To annotate texts: plainly operations label"
         )
     if path.suffix in (".aln", ".crp"):
-        return _load_yawat(path.with_suffix(".aln"), part=part, sources=sources, outputs=outputs)
+        alignment, corpus = path.with_suffix(".aln"), path.with_suffix(".crp")
+        texts = read_text(corpus) if corpus.is_file() else None
+        return read_pairs(read_text(alignment), texts, name=str(alignment))
     if path.suffix == ".jsonl":
         return tuple(
             _from_record(json.loads(line), f"{path}:{at}") for at, line in enumerate(read_lines(path), 1) if line
         )
     if path.suffix == ".ann":
-        return read_brat(read_text(path.with_suffix(".txt")), read_text(path), name=str(path), part=part)
+        return read_brat(read_text(path.with_suffix(".txt")), read_text(path), name=str(path))
     return parse_table(read_text(path), name=str(path))
 
 
@@ -63,7 +55,7 @@ def save(pairs: Sequence[Pair], place: str | Path) -> tuple[Path, ...]:
     """Write pairs in the format that the name ends in; returns the files written."""
     path = Path(place)
     if path.suffix not in SUFFIXES:
-        raise BadInput(f"{place}: the name must end in one of {', '.join(sorted(SUFFIXES))}, which chooses the format.")
+        raise BadInput(f"{place}: the name must end in one of {', '.join(SUFFIXES)}, which chooses the format.")
     texts: dict[Path, str]
     if path.suffix in (".aln", ".crp"):
         texts = {path.with_suffix(".aln"): write_alignment(pairs)}
@@ -75,7 +67,7 @@ def save(pairs: Sequence[Pair], place: str | Path) -> tuple[Path, ...]:
     else:
         texts = {path: write_jsonl(pairs) if path.suffix == ".jsonl" else write_table(pairs)}
     for target, text in texts.items():
-        target.write_text(text, encoding="utf-8", newline="\n")
+        write_whole(target, text)
     return tuple(texts)
 
 
@@ -103,15 +95,21 @@ def record(pair: Pair) -> dict[str, Any]:
     }
 
 
-def write_table(pairs: Sequence[Pair]) -> str:
+def write_table(pairs: Iterable[Pair]) -> str:
     """One group a row, tab-separated, with the words it covers; a pair without groups has one row without a label."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
     writer.writerow(COLUMNS)
+    writer.writerows(rows(pairs))
+    return out.getvalue()
+
+
+def rows(pairs: Iterable[Pair]) -> Iterator[tuple[str, ...]]:
+    """The table's rows, whose columns are ``COLUMNS``."""
     for pair in pairs:
         for group in pair.groups or (None,):
             if group is None:
-                writer.writerow((pair.part, pair.id, "", "", "", "", "", "", pair.source, pair.output))
+                yield (pair.part, pair.id, "", "", "", "", "", "", pair.source, pair.output)
                 continue
             words = [
                 " ".join(tokens[at] for at in chosen if at < len(tokens))
@@ -119,8 +117,7 @@ def write_table(pairs: Sequence[Pair]) -> str:
             ]
             numbers = [" ".join(map(str, chosen)) for chosen in (group.source, group.output)]
             confidence = "" if group.confidence is None else repr(group.confidence)
-            writer.writerow((pair.part, pair.id, group.label, *numbers, *words, confidence, pair.source, pair.output))
-    return out.getvalue()
+            yield (pair.part, pair.id, group.label, *numbers, *words, confidence, pair.source, pair.output)
 
 
 def parse_table(text: str, *, name: str = "the table") -> tuple[Pair, ...]:
@@ -129,15 +126,15 @@ def parse_table(text: str, *, name: str = "the table") -> tuple[Pair, ...]:
     missing = set(COLUMNS) - {"source_words", "output_words", "confidence", "part"} - set(reader.fieldnames or ())
     if missing:
         raise BadInput(f"{name} lacks the column {min(missing)!r}. Its columns must be: {', '.join(COLUMNS)}.")
-    found: dict[tuple[str, str], Pair] = {}
+    pairs: dict[tuple[str, str], Pair] = {}
     for row in reader:
         key = (row.get("part") or "", row["id"])
-        pair = found.setdefault(key, Pair(row["id"], row["source"], row["output"], part=key[0]))
+        pair = pairs.setdefault(key, Pair(row["id"], row["source"], row["output"], part=key[0]))
         if row["label"]:
             tokens = [tuple(map(int, (row[column] or "").split())) for column in ("source_tokens", "output_tokens")]
             confidence = float(row["confidence"]) if row.get("confidence") else None
-            found[key] = pair.with_groups((*pair.groups, Group(tokens[0], tokens[1], row["label"], confidence)))
-    return tuple(pair.checked() for pair in found.values())
+            pairs[key] = pair.with_groups((*pair.groups, Group(tokens[0], tokens[1], row["label"], confidence)))
+    return tuple(pair.checked() for pair in pairs.values())
 
 
 def _from_record(entry: Any, where: str) -> Pair:
@@ -158,15 +155,6 @@ def _confidence(value: Any) -> float | None:
     return None if value is None or math.isnan(float(value)) else float(value)
 
 
-def _load_yawat(path: Path, *, part: str, sources: str | None, outputs: str | None) -> tuple[Pair, ...]:
-    corpus = path.with_suffix(".crp")
-    if sources is not None and outputs is not None:
-        return read_pairs(
-            read_text(path), sources=read_lines(sources), outputs=read_lines(outputs), part=part, name=str(path)
-        )
-    return read_pairs(read_text(path), read_text(corpus) if corpus.is_file() else None, part=part, name=str(path))
-
-
 def _load_named(name: str) -> tuple[Pair, ...]:
     files = data.paths(name)
     if "alignment" not in files:
@@ -175,9 +163,9 @@ def _load_named(name: str) -> tuple[Pair, ...]:
     if "corpus" in files:
         return read_pairs(read_text(alignments[0]), read_text(files["corpus"][0]), name=str(alignments[0]))
     sources = read_lines(files["source"][0])
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     for number, (alignment, reference) in enumerate(zip(alignments, files["reference"], strict=True)):
-        found += read_pairs(
+        pairs += read_pairs(
             read_text(alignment), sources=sources, outputs=read_lines(reference), part=str(number), name=str(alignment)
         )
-    return tuple(found)
+    return tuple(pairs)

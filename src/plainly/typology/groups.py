@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plainly.typology.annotation import Group
-from plainly.typology.typology import NONE, operation
+from plainly.typology.vocabulary import NONE, operation
 
 _ALONE = {"source": "deloth", "output": "inoth"}
 
 
 @dataclass
-class _Run:
+class _LabelRun:
     tokens: list[int]
     label: str
     confidence: float
-    partner: _Run | None = None
+    partner: _LabelRun | None = None
 
 
 def build_groups(
@@ -37,12 +37,12 @@ def build_groups(
     return tuple(sorted(groups, key=lambda group: (not group.source, group.source[:1], group.output[:1])))
 
 
-def _runs(labels: Sequence[str], confidences: Sequence[float] | None, links: Sequence[int]) -> list[_Run]:
-    found: list[_Run] = []
+def _runs(labels: Sequence[str], confidences: Sequence[float] | None, links: Sequence[int]) -> list[_LabelRun]:
+    runs: list[_LabelRun] = []
     for at, label in enumerate(labels):
         if label == NONE:
             continue
-        last = found[-1] if found else None
+        last = runs[-1] if runs else None
         joined = last is not None and last.label == label and last.tokens[-1] == at - 1 and label != "split"
         if joined and label == "move":
             # Two phrases that moved to different places are two moves.
@@ -51,14 +51,14 @@ def _runs(labels: Sequence[str], confidences: Sequence[float] | None, links: Seq
             last.tokens.append(at)
             last.confidence += confidences[at] if confidences is not None else 0
         else:
-            found.append(_Run([at], label, confidences[at] if confidences is not None else 0))
-    for run in found:
+            runs.append(_LabelRun([at], label, confidences[at] if confidences is not None else 0))
+    for run in runs:
         run.confidence /= len(run.tokens)
-    return found
+    return runs
 
 
-def _pair_up(source: list[_Run], output: list[_Run], links: Sequence[int]) -> None:
-    waiting: dict[str, list[_Run]] = {}
+def _pair_up(source: list[_LabelRun], output: list[_LabelRun], links: Sequence[int]) -> None:
+    waiting: dict[str, list[_LabelRun]] = {}
     for run in output:
         if operation(run.label).side == "both":
             waiting.setdefault(run.label, []).append(run)
@@ -79,12 +79,12 @@ def _pair_up(source: list[_Run], output: list[_Run], links: Sequence[int]) -> No
             _join(run, near, waiting)
 
 
-def _join(run: _Run, other: _Run, waiting: dict[str, list[_Run]]) -> None:
+def _join(run: _LabelRun, other: _LabelRun, waiting: dict[str, list[_LabelRun]]) -> None:
     run.partner, other.partner = other, run
     waiting[run.label].remove(other)
 
 
-def _expected(run: _Run, links: Sequence[int]) -> int:
+def _expected(run: _LabelRun, links: Sequence[int]) -> int:
     """Where the run would stand in the output, from the word before it that has a counterpart."""
     for at in range(run.tokens[0] - 1, -1, -1):
         if links[at] >= 0:
@@ -92,7 +92,7 @@ def _expected(run: _Run, links: Sequence[int]) -> int:
     return 0
 
 
-def _group(run: _Run, partner: _Run | None, side: str) -> Group:
+def _group(run: _LabelRun, partner: _LabelRun | None, side: str) -> Group:
     tokens, others = tuple(run.tokens), tuple(partner.tokens) if partner else ()
     label, confidence = run.label, run.confidence
     if partner is not None:

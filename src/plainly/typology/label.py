@@ -1,50 +1,49 @@
 """Label the operations between sources and outputs: by rules alone, or with a small trained model, offline and fast.
 
->>> found = labeller("rules").label(["It is old and it leaks ."], ["It is old . It leaks ."])
->>> sorted(found[0].labels)
+>>> pairs = labeller("rules").label(["It is old and it leaks ."], ["It is old . It leaks ."])
+>>> sorted(pairs[0].labels)
 ['delcst', 'split']
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
-from plainly.errors import BadInput, UnknownName
-from plainly.evalset import EvalSet
+from plainly.errors import BadInput, UnknownName, way
+from plainly.progress import Tell
 from plainly.typology.annotation import Pair
 from plainly.typology.groups import build_groups
-from plainly.typology.model import Weights, load, predict
+from plainly.typology.lexicon import Words, tokenise
+from plainly.typology.network import NetworkWeights, load, predict
 from plainly.typology.parse import DEFAULT_MODEL, Parse, Parser
-from plainly.typology.pipeline import Batch, batches, facts
-from plainly.typology.words import Words, tokenise
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from plainly.typology.pipeline import PairBatch, batches, facts
 
 NAMES = ("light", "rules", "spacy")
 NOTICE = (
     "The labeller's weights were trained on ASSETann, whose licence (CC-BY-NC-4.0) allows no commercial use. The "
-    "setting 'rules' is free of it: --labeller rules"
+    f"setting 'rules' is free of it: {way('labeller=', '--labeller ')}rules"
 )
-_CHUNK = 2000
+CHUNK = 2000  # Pairs that are labelled together: more would take more memory and no less time.
 _VOCABULARY = 400_000
 
 _UNPARSED = Parse([], [], [])
 
-Labelled = tuple[tuple[list[str], list[str]], tuple[list[float], list[float]] | None]
+# Of a pair: the label of every word on both sides, and how sure each is where that is known.
+WordLabels = tuple[tuple[list[str], list[str]], tuple[list[float], list[float]] | None]
 
 
-class Labeller(Protocol):
-    """What gives pairs of texts their groups. ``notice`` is what a user must know before using it, or nothing."""
+class WordLabeller(Protocol):
+    """What decides on the words' labels. ``notice`` is what a user must know before using it, or nothing."""
 
     name: str
     notice: str
 
-    def decide(self, batch: Batch, words: Words) -> Iterator[Labelled]:
+    def decide(self, batch: PairBatch, words: Words) -> Iterator[WordLabels]:
         """Labels and confidences of every word of both sides, pair by pair."""
         ...
 
@@ -55,7 +54,7 @@ class RulesLabeller:
     name = "rules"
     notice = ""
 
-    def decide(self, batch: Batch, words: Words) -> Iterator[Labelled]:
+    def decide(self, batch: PairBatch, words: Words) -> Iterator[WordLabels]:
         for labels in batch.rules:
             yield labels, None
 
@@ -65,45 +64,39 @@ class TrainedLabeller:
 
     notice = NOTICE
 
-    def __init__(self, weights: Weights, name: str = "light", *, parser: Parser | None = None) -> None:
+    def __init__(self, weights: NetworkWeights, name: str = "light", *, parser: Parser | None = None) -> None:
         self.name = name
         self.weights = weights
         self._parser = parser
         self._labels = [np.array(names, dtype=object) for names in weights.labels]
 
-    def decide(self, batch: Batch, words: Words) -> Iterator[Labelled]:
-        found = predict(self.weights, *facts(batch, words, buckets=self.weights.buckets, parses=self._parses(batch)))
-        best = [each.argmax(axis=1) for each in found]
-        labels = [names[chosen].tolist() for names, chosen in zip(self._labels, best, strict=True)]
-        sure = [
-            np.take_along_axis(each, at[:, None], axis=1)[:, 0].tolist() for each, at in zip(found, best, strict=True)
-        ]
-        starts = [0, 0]
-        for pair in batch.aligned.order.tolist():
-            stops = starts[0] + len(batch.sources[pair]), starts[1] + len(batch.outputs[pair])
-            yield (
-                (labels[0][starts[0] : stops[0]], labels[1][starts[1] : stops[1]]),
-                (sure[0][starts[0] : stops[0]], sure[1][starts[1] : stops[1]]),
-            )
-            starts = list(stops)
+    def decide(self, batch: PairBatch, words: Words) -> Iterator[WordLabels]:
+        inputs = facts(batch, words, buckets=self.weights.buckets, parses=self._parses(batch))
+        labels, sure = [], []
+        for probabilities, names in zip(predict(self.weights, *inputs), self._labels, strict=True):
+            best = probabilities.argmax(axis=1)
+            labels.append(names[best].tolist())
+            sure.append(np.take_along_axis(probabilities, best[:, None], axis=1)[:, 0].tolist())
+        for _, source, output in batch.spans():
+            yield (labels[0][source], labels[1][output]), (sure[0][source], sure[1][output])
 
-    def _parses(self, batch: Batch) -> tuple[list[Parse], list[Parse]] | None:
+    def _parses(self, batch: PairBatch) -> tuple[list[Parse], list[Parse]] | None:
         if self._parser is None:
             return None
         order = batch.aligned.order.tolist()
-        found = []
+        parses = []
         for texts in (batch.sources, batch.outputs):
             parsed = dict(zip(order, self._parser.parse([texts[pair] for pair in order]), strict=True))
-            found.append([parsed.get(pair, _UNPARSED) for pair in range(len(texts))])
-        return found[0], found[1]
+            parses.append([parsed.get(pair, _UNPARSED) for pair in range(len(texts))])
+        return parses[0], parses[1]
 
 
-class Labels:
-    """A labeller with the texts around it: tokenises, works in chunks that bound memory, and builds groups."""
+class Labeller:
+    """Gives pairs of texts their groups: tokenises, works in chunks that bound memory, and builds the groups."""
 
-    def __init__(self, chosen: Labeller) -> None:
-        self._chosen = chosen
-        self.name, self.notice = chosen.name, chosen.notice
+    def __init__(self, decider: WordLabeller) -> None:
+        self._decider = decider
+        self.name, self.notice = decider.name, decider.notice
         self._words = Words()
 
     def label(
@@ -114,119 +107,66 @@ class Labels:
         ids: Sequence[str] | None = None,
         part: str = "",
         tokenised: bool = False,
-        workers: int = 1,
     ) -> tuple[Pair, ...]:
         """Pairs with groups. Texts are tokenised first (the pair then holds the tokens) unless they already are."""
-        return tuple(self.stream(sources, outputs, ids=ids, part=part, tokenised=tokenised, workers=workers))
-
-    def stream(
-        self,
-        sources: Sequence[str],
-        outputs: Sequence[str],
-        *,
-        ids: Sequence[str] | None = None,
-        part: str = "",
-        tokenised: bool = False,
-        workers: int = 1,
-    ) -> Iterator[Pair]:
-        """The same, pair by pair in order, for more pairs than memory holds results of.
-
-        With several ``workers``, chunks of pairs go to processes of their own.
-        """
         if len(sources) != len(outputs):
             raise BadInput(
                 f"There are {len(sources)} sources and {len(outputs)} outputs; operations lie between pairs."
             )
-        chunks = (
-            (
-                sources[start : start + _CHUNK],
-                outputs[start : start + _CHUNK],
-                [str(at + 1) for at in range(start, min(start + _CHUNK, len(sources)))]
-                if ids is None
-                else ids[start : start + _CHUNK],
-                part,
-                tokenised,
-            )
-            for start in range(0, len(sources), _CHUNK)
-        )
-        if workers < 2 or len(sources) <= _CHUNK:
-            for chunk in chunks:
-                yield from self._chunk(*chunk)
-            return
-        from concurrent.futures import ProcessPoolExecutor
-        from multiprocessing import get_context
+        names = [str(at + 1) for at in range(len(sources))] if ids is None else ids
+        pairs: list[Pair] = []
+        for start in range(0, len(sources), CHUNK):
+            if len(self._words) > _VOCABULARY:
+                self._words = Words()
+            chunk = slice(start, start + CHUNK)
+            texts = [[text if tokenised else tokenise(text) for text in side[chunk]] for side in (sources, outputs)]
+            pairs += self._pairs(texts[0], texts[1], names[chunk], part)
+        return tuple(pairs)
 
-        # A fresh interpreter for each worker: forking a process that has threads may hang it.
-        with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_start, initargs=(self.name,)) as pool:
-            waiting: deque[Future[list[Pair]]] = deque()
-            for chunk in chunks:
-                waiting.append(pool.submit(_work, chunk))
-                if len(waiting) > 2 * workers:
-                    yield from waiting.popleft().result()
-            while waiting:
-                yield from waiting.popleft().result()
-
-    def label_evalset(self, evalset: EvalSet) -> tuple[Pair, ...]:
-        """Every reference of every item; ``part`` is the reference's number, counted from 0."""
-        places = [(at, number) for at, row in enumerate(evalset.references) for number in range(len(row))]
-        found = self.label(
-            [evalset.sources[at] for at, _ in places],
-            [evalset.references[at][number] for at, number in places],
-            ids=[evalset.ids[at] for at, _ in places],
-        )
-        return tuple(
-            Pair(pair.id, pair.source, pair.output, pair.groups, str(number))
-            for pair, (_, number) in zip(found, places, strict=True)
-        )
-
-    def _chunk(
-        self, sources: Sequence[str], outputs: Sequence[str], ids: Sequence[str], part: str, tokenised: bool
-    ) -> list[Pair]:
-        if len(self._words) > _VOCABULARY:
-            self._words = Words()
-        texts = [[text if tokenised else tokenise(text) for text in side] for side in (sources, outputs)]
-        return self._pairs(texts[0], texts[1], ids, part, self._words)
-
-    def _pairs(
-        self, sources: Sequence[str], outputs: Sequence[str], ids: Sequence[str], part: str, words: Words
-    ) -> list[Pair]:
+    def _pairs(self, sources: Sequence[str], outputs: Sequence[str], ids: Sequence[str], part: str) -> list[Pair]:
         tokens = [text.split() for text in sources], [text.split() for text in outputs]
-        found: list[Pair | None] = [None] * len(sources)
-        for batch in batches(*tokens, words):
-            for at, (labels, confidences) in enumerate(self._chosen.decide(batch, words)):
+        pairs: dict[int, Pair] = {}
+        for batch in batches(*tokens, self._words):
+            for at, (labels, confidences) in enumerate(self._decider.decide(batch, self._words)):
                 pair = int(batch.aligned.order[at])
                 groups = build_groups(labels, confidences, batch.links(at))
-                found[pair] = Pair(ids[pair], sources[pair], outputs[pair], groups, part)
-        return [pair for pair in found if pair is not None]
+                pairs[pair] = Pair(ids[pair], sources[pair], outputs[pair], groups, part)
+        return [pairs[pair] for pair in range(len(sources))]
 
 
-def labeller(name: str = "light") -> Labels:
+TextPairs = tuple[Sequence[str], Sequence[str], Sequence[str], str]  # sources, outputs, ids, and whose outputs
+
+
+@dataclass(frozen=True)
+class LabelTexts:
+    """Work for an engine: label some pairs."""
+
+    labeller: str
+
+    def __call__(self, task: TextPairs, tell: Tell) -> tuple[Pair, ...]:
+        sources, outputs, ids, part = task
+        pairs = loaded(self.labeller).label(sources, outputs, ids=ids, part=part)
+        tell(len(pairs))
+        return pairs
+
+
+@lru_cache(maxsize=1)
+def loaded(name: str) -> Labeller:
+    """A labeller that this process keeps, with the words that it has seen."""
+    return labeller(name)
+
+
+def labeller(name: str = "light") -> Labeller:
     """The labeller of that name: light, rules, or spacy where its extra is installed.
 
     ``spacy:PATH`` loads another spaCy model than en_core_web_sm; the weights were trained with that one.
     """
     if name == "rules":
-        return Labels(RulesLabeller())
+        return Labeller(RulesLabeller())
     if name == "light":
-        return Labels(TrainedLabeller(load("labeller-light")))
+        return Labeller(TrainedLabeller(load("labeller-light")))
     kind, _, model = name.partition(":")
     if kind == "spacy":
         parser = Parser(model or DEFAULT_MODEL)
-        return Labels(TrainedLabeller(load("labeller-spacy"), name, parser=parser))
+        return Labeller(TrainedLabeller(load("labeller-spacy"), name, parser=parser))
     raise UnknownName("labeller", name, NAMES, see="plainly operations label --help")
-
-
-def label_evalset(evalset: EvalSet, *, name: str = "rules") -> tuple[Pair, ...]:
-    """Every reference of an evaluation set, labelled; by rules unless told otherwise, for the licence's sake."""
-    return labeller(name).label_evalset(evalset)
-
-
-_worker: list[Labels] = []
-
-
-def _start(name: str) -> None:
-    _worker.append(labeller(name))
-
-
-def _work(chunk: Any) -> list[Pair]:
-    return _worker[0]._chunk(*chunk)

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import MissingExtra
-from plainly.typology.words import stable_hash
+from plainly.typology.features import shift
+from plainly.typology.lexicon import stable_hash
 
 Ints = npt.NDArray[np.int64]
 DEFAULT_MODEL = "en_core_web_sm"
@@ -51,14 +52,14 @@ class Parser:
 
         distinct = list(dict.fromkeys(tuple(tokens) for tokens in texts))
         docs = (Doc(self._nlp.vocab, words=list(tokens) or ["."]) for tokens in distinct)
-        found = {}
+        parses = {}
         for tokens, doc in zip(distinct, self._nlp.pipe(docs, batch_size=256), strict=True):
-            found[tokens] = Parse(
+            parses[tokens] = Parse(
                 [self._code(token.tag_) for token in doc],
                 [self._code(token.dep_) for token in doc],
                 [token.head.i for token in doc],
             )
-        return [found[tuple(tokens)] for tokens in texts]
+        return [parses[tuple(tokens)] for tokens in texts]
 
     def _code(self, name: str) -> int:
         if name not in self._codes:
@@ -66,8 +67,9 @@ class Parser:
         return self._codes[name]
 
 
-def parse_values(parses: Sequence[Parse], shape: tuple[int, int], state: Ints, kind: Ints) -> list[Ints]:
+def parse_values(parses: Sequence[Parse], state: Ints, kind: Ints) -> list[Ints]:
     """Facts from parses, padded to a batch: tags and relations of a word, its head, and the top of its stretch."""
+    shape = state.shape
     tags, relations, heads = (np.zeros(shape, dtype=np.int64) for _ in range(3))
     for at, parse in enumerate(parses):
         size = min(len(parse.tags), shape[1])
@@ -104,17 +106,8 @@ def parse_values(parses: Sequence[Parse], shape: tuple[int, int], state: Ints, k
         (of(relations, top) * 8 + of(state, over)) * 8 + state,
         (of(tags, over) * 8 + of(state, over)) * 8 + state,
         (of(relations, top) * 4 + size) * 8 + state,
-        _shifted(tags, 1) * 8 + state,
-        _shifted(tags, -1) * 8 + state,
-        _shifted(relations, 1) * 8 + state,
-        _shifted(relations, -1) * 8 + state,
+        shift(tags, 1) * 8 + state,
+        shift(tags, -1) * 8 + state,
+        shift(relations, 1) * 8 + state,
+        shift(relations, -1) * 8 + state,
     ]
-
-
-def _shifted(values: Ints, by: int) -> Ints:
-    moved = np.zeros_like(values)
-    if by > 0:
-        moved[:, by:] = values[:, :-by]
-    else:
-        moved[:, :by] = values[:, -by:]
-    return moved

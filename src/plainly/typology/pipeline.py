@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.typology.align import KIND_COLUMN, Aligned, align
-from plainly.typology.features import features, status, views
-from plainly.typology.model import NEIGHBOURS
+from plainly.typology.features import features, hashed, shift, status
+from plainly.typology.lexicon import Words
+from plainly.typology.network import NEIGHBOURS
 from plainly.typology.parse import Parse, parse_values
-from plainly.typology.rules import Side, label_pair
-from plainly.typology.typology import NONE, all_labels
-from plainly.typology.words import Words
+from plainly.typology.rules import AlignedText, label_pair
+from plainly.typology.vocabulary import NONE, all_labels
 
 Ints = npt.NDArray[np.int64]
 Tokens = Sequence[str]
@@ -22,11 +22,10 @@ Tokens = Sequence[str]
 _CODE = {label: number for number, label in enumerate((*all_labels(), NONE), 1)}
 # Templates of the rules' opinion and of a parse, numbered after those of features.py.
 _RULE_TEMPLATE, _PARSE_TEMPLATE = 56, 64
-_MIX = np.int64(0x9E3779B1)
 
 
 @dataclass(frozen=True)
-class Batch:
+class PairBatch:
     """A batch of aligned pairs with the labels that the rules give them."""
 
     aligned: Aligned
@@ -37,67 +36,68 @@ class Batch:
     def links(self, at: int) -> tuple[list[int], list[int]]:
         pair = int(self.aligned.order[at])
         return (
-            self.aligned.source_link[at, : len(self.sources[pair])].tolist(),
-            self.aligned.output_link[at, : len(self.outputs[pair])].tolist(),
+            self.aligned.source.links[at, : len(self.sources[pair])].tolist(),
+            self.aligned.output.links[at, : len(self.outputs[pair])].tolist(),
         )
 
+    def spans(self) -> Iterator[tuple[int, slice, slice]]:
+        """Every pair's number, and where its words stand among all words of the source and of the output."""
+        source, output = 0, 0
+        for pair in self.aligned.order.tolist():
+            ends = source + len(self.sources[pair]), output + len(self.outputs[pair])
+            yield pair, slice(source, ends[0]), slice(output, ends[1])
+            source, output = ends
 
-def batches(sources: Sequence[Tokens], outputs: Sequence[Tokens], words: Words) -> Iterator[Batch]:
+
+def batches(sources: Sequence[Tokens], outputs: Sequence[Tokens], words: Words) -> Iterator[PairBatch]:
     """Align pairs of token lists and let the rules label them."""
     encoded = [words.encode(tokens) for tokens in sources], [words.encode(tokens) for tokens in outputs]
     for aligned in align(*encoded, words):
         kinds = words.table[:, KIND_COLUMN]
-        source_kinds, output_kinds = kinds[aligned.source].tolist(), kinds[aligned.output].tolist()
-        links = aligned.source_link.tolist(), aligned.output_link.tolist()
-        passes = aligned.source_pass.tolist(), aligned.output_pass.tolist()
+        source_kinds, output_kinds = kinds[aligned.source.words].tolist(), kinds[aligned.output.words].tolist()
+        links = aligned.source.links.tolist(), aligned.output.links.tolist()
+        passes = aligned.source.passes.tolist(), aligned.output.passes.tolist()
         rules = []
         for at, pair in enumerate(aligned.order.tolist()):
             source, output = sources[pair], outputs[pair]
             n, m = len(source), len(output)
             rules.append(
                 label_pair(
-                    Side(source, source_kinds[at][:n], links[0][at][:n], passes[0][at][:n]),
-                    Side(output, output_kinds[at][:m], links[1][at][:m], passes[1][at][:m]),
+                    AlignedText(source, source_kinds[at][:n], links[0][at][:n], passes[0][at][:n]),
+                    AlignedText(output, output_kinds[at][:m], links[1][at][:m], passes[1][at][:m]),
                 )
             )
-        yield Batch(aligned, sources, outputs, rules)
+        yield PairBatch(aligned, sources, outputs, rules)
 
 
 def facts(
-    batch: Batch, words: Words, *, buckets: int, parses: tuple[Sequence[Parse], Sequence[Parse]] | None = None
+    batch: PairBatch, words: Words, *, buckets: int, parses: tuple[Sequence[Parse], Sequence[Parse]] | None = None
 ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints], tuple[Ints, Ints]]:
-    """What ``model.predict`` takes: rows of facts, neighbours and counterparts of all words of both sides.
+    """What ``network.predict`` takes: rows of facts, neighbours and counterparts of all words of both sides.
 
-    ``parses`` are of all pairs, in the order in which the pairs were given.
+    ``parses`` are of all pairs, in the pairs' own order.
     """
-    aligned = batch.aligned
-    rows = []
-    for side, view in enumerate(views(aligned)):
-        found = features(view, words.table, side=side, buckets=buckets)
-        parts = [found, _opinions(batch, view.words, found, side=side, buckets=buckets)]
+    sides = batch.aligned.source, batch.aligned.output
+    rows, numbers, count = [], [], 1
+    for side, (own, other) in enumerate((sides, sides[::-1])):
+        seen = features(own, other, words.table, side=side, buckets=buckets)
+        parts = [seen, _opinions(batch, own.words, seen, side=side, buckets=buckets)]
+        real = own.words != 0
         if parses is not None:
-            chosen = [parses[side][pair] for pair in aligned.order.tolist()]
-            kind = words.table[view.words, KIND_COLUMN].astype(np.int64)
-            shape = (view.words.shape[0], view.words.shape[1])
-            values = parse_values(chosen, shape, status(view, words.table), kind)
-            real = view.words != 0
-            parts.append(_hashed([value[real] for value in values], _PARSE_TEMPLATE, side=side, buckets=buckets))
+            chosen = [parses[side][pair] for pair in batch.aligned.order.tolist()]
+            kind = words.table[own.words, KIND_COLUMN].astype(np.int64)
+            values = parse_values(chosen, status(own, other, words.table), kind)
+            parts.append(hashed([value[real] for value in values], _PARSE_TEMPLATE, side=side, buckets=buckets))
         rows.append(np.concatenate(parts, axis=1))
-    count = len(rows[0])
-    numbers = []
-    for start, side_words in ((1, aligned.source), (1 + count, aligned.output)):
-        real = side_words != 0
-        number = np.zeros(side_words.shape, dtype=np.int64)
-        number[real] = np.arange(start, start + int(real.sum()))
+        number = np.zeros(own.words.shape, dtype=np.int64)
+        number[real] = np.arange(count, count + len(seen))
         numbers.append(number)
-    places = tuple(_neighbours(number) for number in numbers)
-    links = tuple(
-        np.where(link >= 0, np.take_along_axis(other, np.maximum(link, 0), axis=1), 0)[number > 0]
-        for number, other, link in (
-            (numbers[0], numbers[1], aligned.source_link),
-            (numbers[1], numbers[0], aligned.output_link),
-        )
-    )
+        count += len(seen)
+    places = [_neighbours(number) for number in numbers]
+    links = [
+        np.where(own.links >= 0, np.take_along_axis(other, np.maximum(own.links, 0), axis=1), 0)[number > 0]
+        for own, number, other in zip(sides, numbers, numbers[::-1], strict=True)
+    ]
     return (rows[0], rows[1]), (places[0], places[1]), (links[0], links[1])
 
 
@@ -111,30 +111,19 @@ def _neighbours(number: Ints) -> Ints:
     return np.stack([padded[:, reach + by : reach + by + width][real] for by in NEIGHBOURS], axis=1)
 
 
-def _opinions(batch: Batch, side_words: npt.NDArray[np.int32], found: Ints, *, side: int, buckets: int) -> Ints:
+def _opinions(batch: PairBatch, side_words: npt.NDArray[np.int32], facts: Ints, *, side: int, buckets: int) -> Ints:
     """The rules' labels of a word and its neighbours as further facts."""
-    label = np.zeros(side_words.shape, dtype=np.int64)
-    label[side_words != 0] = [_CODE[name] for pair in batch.rules for name in pair[side]]
-    before, after = np.zeros_like(label), np.zeros_like(label)
-    before[:, 1:], after[:, :-1] = label[:, :-1], label[:, 1:]
     real = side_words != 0
-    own, left, right = label[real], before[real], after[real]
+    label = np.zeros(side_words.shape, dtype=np.int64)
+    label[real] = [_CODE[name] for pair in batch.rules for name in pair[side]]
+    own, left, right = label[real], shift(label, 1)[real], shift(label, -1)[real]
     values = [
         own,
         left * 32 + own,
         own * 32 + right,
         (left * 32 + right) * 32 + own,
-        found[:, 2] * 32 + own,
-        found[:, 10] * 32 + own,
-        found[:, 5] * 32 + own,
+        facts[:, 2] * 32 + own,
+        facts[:, 10] * 32 + own,
+        facts[:, 5] * 32 + own,
     ]
-    return _hashed(values, _RULE_TEMPLATE, side=side, buckets=buckets)
-
-
-def _hashed(values: Sequence[Ints], first: int, *, side: int, buckets: int) -> Ints:
-    rows = np.empty((len(values[0]), len(values)), dtype=np.int64)
-    for template, value in enumerate(values):
-        hashed = (value * 128 + first + template) * 2 + side
-        hashed = (hashed ^ (hashed >> 15)) * _MIX
-        rows[:, template] = (hashed ^ (hashed >> 29)) % buckets
-    return rows
+    return hashed(values, _RULE_TEMPLATE, side=side, buckets=buckets)

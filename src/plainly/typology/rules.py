@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plainly.typology.typology import NONE
-from plainly.typology.words import FUNCTION, KIND
+from plainly.typology.lexicon import KIND
+from plainly.typology.vocabulary import NONE
 
-_LIGHT = FUNCTION | {KIND[name] for name in ("stop", "comma", "bracket", "quote", "punctuation", "possessive")}
 _CONTENT = frozenset({KIND["content"], KIND["name"], KIND["number"], KIND["adverb"]})
 _CLAUSE = frozenset({KIND["relative"], KIND["auxiliary"]})
 _BE = frozenset(["is", "are", "was", "were", "be", "been", "being"])
@@ -20,7 +19,7 @@ _ADVERBIAL = frozenset({KIND["preposition"], KIND["adverb"]})
 
 
 @dataclass(frozen=True)
-class Side:
+class AlignedText:
     """One text of a pair as the rules see it: words, their kinds, the place of each one's counterpart and its pass."""
 
     words: Sequence[str]
@@ -29,53 +28,52 @@ class Side:
     passes: Sequence[int]
 
 
-def label_pair(source: Side, output: Side) -> tuple[list[str], list[str]]:
+def label_pair(source: AlignedText, output: AlignedText) -> tuple[list[str], list[str]]:
     """A label for every token of the source and of the output."""
     labels: tuple[list[str], list[str]] = ([NONE] * len(source.words), [NONE] * len(output.words))
     _forms_and_moves(source, output, labels)
-    gaps = _gaps(source, output)
-    for source_run, output_run in gaps:
+    for source_run, output_run in _gaps(source, output):
         _gap(source, output, source_run, output_run, labels)
     _splits(output, labels[1])
     return labels
 
 
-def _forms_and_moves(source: Side, output: Side, labels: tuple[list[str], list[str]]) -> None:
+def _forms_and_moves(source: AlignedText, output: AlignedText, labels: tuple[list[str], list[str]]) -> None:
     for at, place in enumerate(source.links):
         if place < 0:
             continue
-        one, other = source.words[at].lower(), output.words[place].lower()
-        if one != other:
-            found = _form(source, at, one, output, place, other)
+        before, after = source.words[at].lower(), output.words[place].lower()
+        if before != after:
+            label = _form(source, at, before, output, place, after)
         elif source.passes[at] > 1:
-            found = "move"
+            label = "move"
         else:
             continue
-        labels[0][at] = labels[1][place] = found
+        labels[0][at] = labels[1][place] = label
 
 
-def _form(source: Side, at: int, one: str, output: Side, place: int, other: str) -> str:
+def _form(source: AlignedText, at: int, before: str, output: AlignedText, place: int, after: str) -> str:
     """What kind of change of form lies between two words of one root."""
-    if other in (one + "s", one + "es") or (one.endswith("y") and other == one[:-1] + "ies"):
+    if after in (before + "s", before + "es") or (before.endswith("y") and after == before[:-1] + "ies"):
         return "verbf" if _verbal(source, at) else "s2p"
-    if one in (other + "s", other + "es") or (other.endswith("y") and one == other[:-1] + "ies"):
+    if before in (after + "s", after + "es") or (after.endswith("y") and before == after[:-1] + "ies"):
         return "verbf" if _verbal(source, at) else "p2s"
     passive = [at_ > 0 and side.words[at_ - 1].lower() in _BE for side, at_ in ((source, at), (output, place))]
-    verbal = [word.endswith(("ed", "ing")) for word in (one, other)]
-    if passive[0] and not passive[1] and one.endswith(("ed", "en", "n", "t")) and source.passes[at] > 1:
+    verbal = [word.endswith(("ed", "ing")) for word in (before, after)]
+    if passive[0] and not passive[1] and before.endswith(("ed", "en", "n", "t")) and source.passes[at] > 1:
         return "p2a"
     if any(verbal):
         return "verbf"
     if (
-        one[:3] != other[:3]
-        or one.endswith(("ly", "ion", "ment", "ness", "ity"))
-        or other.endswith(("ly", "ion", "ment"))
+        before[:3] != after[:3]
+        or before.endswith(("ly", "ion", "ment", "ness", "ity"))
+        or after.endswith(("ly", "ion", "ment"))
     ):
         return "POSchange"
-    return "synonym" if abs(len(one) - len(other)) > 3 else "verbf" if _verbal(source, at) else "POSchange"
+    return "synonym" if abs(len(before) - len(after)) > 3 else "verbf" if _verbal(source, at) else "POSchange"
 
 
-def _verbal(side: Side, at: int) -> bool:
+def _verbal(side: AlignedText, at: int) -> bool:
     """A word after a pronoun, a name, an auxiliary or "to" is more likely a verb than a noun."""
     if at == 0:
         return False
@@ -83,21 +81,23 @@ def _verbal(side: Side, at: int) -> bool:
     return before in (KIND["pronoun"], KIND["auxiliary"], KIND["relative"]) or side.words[at - 1].lower() == "to"
 
 
-def _gaps(source: Side, output: Side) -> list[tuple[list[int], list[int]]]:
+def _gaps(source: AlignedText, output: AlignedText) -> list[tuple[list[int], list[int]]]:
     """Unaligned words of both sides that stand between the same two words that were kept in place."""
     anchors = [(at, place) for at, place in enumerate(source.links) if source.passes[at] == 1]
-    found = []
+    gaps = []
     before = (-1, -1)
     for anchor in [*anchors, (len(source.words), len(output.words))]:
         left = [at for at in range(before[0] + 1, anchor[0]) if source.links[at] < 0]
         right = [at for at in range(before[1] + 1, anchor[1]) if output.links[at] < 0]
         if left or right:
-            found.append((left, right))
+            gaps.append((left, right))
         before = anchor
-    return found
+    return gaps
 
 
-def _gap(source: Side, output: Side, left: list[int], right: list[int], labels: tuple[list[str], list[str]]) -> None:
+def _gap(
+    source: AlignedText, output: AlignedText, left: list[int], right: list[int], labels: tuple[list[str], list[str]]
+) -> None:
     content = [[at for at in run if side.kinds[at] in _CONTENT] for side, run in ((source, left), (output, right))]
     stop = next((at for at in right if output.kinds[at] == KIND["stop"]), None)
     if content[0] and content[1] and len(left) <= 8 and len(right) <= 8 and stop is None:
@@ -115,14 +115,14 @@ def _gap(source: Side, output: Side, left: list[int], right: list[int], labels: 
     _one_sided(output, right, labels[1], ("incst", "inmod", "inprop", "inoth"))
 
 
-def _replace(side: Side, run: list[int], target: list[str], *, cst: str) -> None:
+def _replace(side: AlignedText, run: list[int], target: list[str], *, cst: str) -> None:
     """A replacement reaches from its first content word to its last; what hangs on at its ends is consistency."""
     content = [at for at in run if side.kinds[at] in _CONTENT]
     for at in run:
         target[at] = "synonym" if content[0] <= at <= content[-1] or side.kinds[at] == KIND["auxiliary"] else cst
 
 
-def _one_sided(side: Side, run: list[int], target: list[str], names: tuple[str, str, str, str]) -> None:
+def _one_sided(side: AlignedText, run: list[int], target: list[str], names: tuple[str, str, str, str]) -> None:
     consistency, modifier, clause, other = names
     for part in _contiguous(run):
         core = [at for at in part if side.kinds[at] in _CONTENT]
@@ -137,16 +137,16 @@ def _one_sided(side: Side, run: list[int], target: list[str], names: tuple[str, 
             target[inner.pop()] = consistency
         kinds = [side.kinds[at] for at in inner]
         if len(inner) >= 4 and (_CLAUSE & set(kinds)):
-            found = clause
+            label = clause
         elif kinds and (kinds[0] in _ADVERBIAL or (len(inner) <= 2 and _modifies(side, inner))):
-            found = modifier
+            label = modifier
         else:
-            found = other
+            label = other
         for at in inner:
-            target[at] = found
+            target[at] = label
 
 
-def _modifies(side: Side, inner: list[int]) -> bool:
+def _modifies(side: AlignedText, inner: list[int]) -> bool:
     """One or two words right before a content word that stayed, or an adverb in -ly."""
     after = inner[-1] + 1
     if any(side.words[at].lower().endswith("ly") for at in inner):
@@ -158,7 +158,7 @@ def _modifies(side: Side, inner: list[int]) -> bool:
     )
 
 
-def _splits(output: Side, target: list[str]) -> None:
+def _splits(output: AlignedText, target: list[str]) -> None:
     """A stop inside the output that is not the source's own splits it."""
     last = len(output.words) - 1
     for at, kind in enumerate(output.kinds):

@@ -12,13 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
-from plainly.typology.annotation import Pair
-from plainly.typology.profile import squeeze
-from plainly.typology.typology import resolve
+from plainly.typology.annotation import Pair, squeeze
+from plainly.typology.formats import load
+from plainly.typology.label import labeller
+from plainly.typology.vocabulary import resolve
 
-Labels = frozenset[str]
+ANNOTATED = "assetann/annotations"
+LabelSet = frozenset[str]
 Names = str | Iterable[str]
 
 
@@ -49,19 +51,26 @@ class Selection:
         return text
 
 
-def reference_labels(evalset: EvalSet, annotated: Sequence[Pair]) -> tuple[tuple[Labels | None, ...], ...]:
+def reference_pairs(evalset: EvalSet) -> tuple[list[str], list[str]]:
+    """Every reference of every item, with its source before it."""
+    pairs = zip(evalset.sources, evalset.references, strict=True)
+    sources = [source for source, references in pairs for _ in references]
+    return sources, [reference for references in evalset.references for reference in references]
+
+
+def reference_labels(evalset: EvalSet, annotated: Sequence[Pair]) -> tuple[tuple[LabelSet | None, ...], ...]:
     """The labels of every reference, found by its words; None for a reference that nobody annotated.
 
     The same sentence tokenised or cased in another way is found all the same. A simplification that occurs twice for
     one source and was annotated differently gets the annotations in turn.
     """
-    known: dict[tuple[str, str], list[Labels]] = {}
+    known: dict[tuple[str, str], list[LabelSet]] = {}
     for pair in annotated:
         known.setdefault((squeeze(pair.source), squeeze(pair.output)), []).append(pair.labels)
     turn = dict.fromkeys(known, 0)
-    found = []
+    labels = []
     for source, references in zip(evalset.sources, evalset.references, strict=True):
-        row: list[Labels | None] = []
+        row: list[LabelSet | None] = []
         for reference in references:
             key = (squeeze(source), squeeze(reference))
             if key not in known:
@@ -69,13 +78,13 @@ def reference_labels(evalset: EvalSet, annotated: Sequence[Pair]) -> tuple[tuple
                 continue
             row.append(known[key][turn[key] % len(known[key])])
             turn[key] += 1
-        found.append(tuple(row))
-    return tuple(found)
+        labels.append(tuple(row))
+    return tuple(labels)
 
 
 def select(
     evalset: EvalSet,
-    labels: Sequence[Sequence[Labels | None]],
+    labels: Sequence[Sequence[LabelSet | None]],
     *,
     references_with: Names | None = None,
     references_without: Names | None = None,
@@ -83,10 +92,10 @@ def select(
     items_without: Names | None = None,
     share: float | None = None,
 ) -> Selection:
-    """The items and references that satisfy all conditions given.
+    """The items and references that satisfy all conditions.
 
     A reference is kept when it has at least one of ``references_with`` and none of ``references_without``. An item is
-    kept when at least one of its references (or the given ``share`` of them) has one of ``items_with``, and when fewer
+    kept when at least one of its references (or ``share`` of them) has one of ``items_with``, and when fewer
     have one of ``items_without``; items are judged by all their references, those removed included. References that
     nobody annotated are removed by any condition, because nothing is known about them.
     """
@@ -96,20 +105,20 @@ def select(
         raise BadInput(f"The share of references is above 0 and at most 1, not {share}.")
     wanted, unwanted = _resolved(references_with), _resolved(references_without)
     item_wanted, item_unwanted = _resolved(items_with), _resolved(items_without)
-    conditions = any(each is not None for each in (wanted, unwanted, item_wanted, item_unwanted))
+    conditions = (wanted, unwanted, item_wanted, item_unwanted) != (None, None, None, None)
     kept, kept_references, bare, unlabelled = [], [], 0, 0
     for at, (row, references) in enumerate(zip(labels, evalset.references, strict=True)):
         if len(row) != len(references):
             raise BadInput(f"Item {evalset.ids[at]!r} has {len(references)} references and labels for {len(row)}.")
-        unlabelled += sum(each is None for each in row)
+        unlabelled += sum(known is None for known in row)
         if item_wanted is not None and not _enough(row, item_wanted, share):
             continue
         if item_unwanted is not None and _enough(row, item_unwanted, share):
             continue
         chosen = [
             reference
-            for reference, found in zip(references, row, strict=True)
-            if not conditions or (found is not None and _fits(found, wanted, unwanted))
+            for reference, known in zip(references, row, strict=True)
+            if not conditions or (known is not None and _fits(known, wanted, unwanted))
         ]
         if references and not chosen:
             bare += 1
@@ -128,15 +137,41 @@ def select(
     )
 
 
-def _resolved(names: Names | None) -> Labels | None:
+def choose(
+    evalset: EvalSet, *, operations: str | None = None, share: float | None = None, **conditions: Names | None
+) -> Selection:
+    """The part of a set that satisfies conditions (those of ``select``), its name saying which they were.
+
+    ``operations`` is where the references' operations are annotated (ASSETann), or ``"auto"`` to label them now; by
+    rules, for the licence's sake.
+    """
+    if not evalset.references:
+        raise BadInput("References and items are chosen by the operations in references, and there are none.")
+    annotated = (
+        labeller("rules").label(*reference_pairs(evalset)) if operations == "auto" else load(operations or ANNOTATED)
+    )
+    selection = select(evalset, reference_labels(evalset, annotated), share=share, **conditions)
+    if selection.unlabelled == selection.references_before:
+        named, now = (way(f"operations={what!r}", f"--operations {what}") for what in ("FILE", "auto"))
+        raise BadInput(
+            f"None of the references is annotated with operations. Name their annotations ({named}), or let plainly "
+            f"label them ({now})."
+        )
+    if not len(selection.kept):
+        raise BadInput("No item is left that has what was asked for. See: plainly operations profile")
+    said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in conditions.items() if value)
+    return replace(selection, evalset=replace(selection.evalset, name=f"{evalset.name or 'the items'} ({said})"))
+
+
+def _resolved(names: Names | None) -> LabelSet | None:
     return None if names is None else resolve(names)
 
 
-def _fits(found: Labels, wanted: Labels | None, unwanted: Labels | None) -> bool:
-    return (wanted is None or bool(found & wanted)) and (unwanted is None or not found & unwanted)
+def _fits(labels: LabelSet, wanted: LabelSet | None, unwanted: LabelSet | None) -> bool:
+    return (wanted is None or bool(labels & wanted)) and (unwanted is None or not labels & unwanted)
 
 
-def _enough(row: Sequence[Labels | None], wanted: Labels, share: float | None) -> bool:
-    annotated = [found for found in row if found is not None]
-    having = sum(bool(found & wanted) for found in annotated)
+def _enough(row: Sequence[LabelSet | None], wanted: LabelSet, share: float | None) -> bool:
+    annotated = [labels for labels in row if labels is not None]
+    having = sum(bool(labels & wanted) for labels in annotated)
     return having >= 1 if share is None else bool(annotated) and having >= share * len(annotated)

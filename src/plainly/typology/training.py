@@ -9,27 +9,27 @@ by the guide, what was done to them is not annotated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import MissingExtra
+from plainly.progress import Progress, unseen
 from plainly.typology.annotation import SIDES, Pair, token_labels
-from plainly.typology.label import Labels, TrainedLabeller
-from plainly.typology.model import NEIGHBOURS, Weights
+from plainly.typology.label import Labeller, TrainedLabeller
+from plainly.typology.lexicon import Words
+from plainly.typology.network import NEIGHBOURS, NetworkWeights
 from plainly.typology.parse import Parser
 from plainly.typology.pipeline import batches, facts
-from plainly.typology.words import Words
 
 Ints = npt.NDArray[np.int64]
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     """What the training is told; the defaults made the weights that ship."""
 
     buckets: int = 8192
@@ -56,8 +56,8 @@ class Example:
 
 def label_sets(pairs: Sequence[Pair]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The labels that occur on each side, sorted."""
-    found = [tuple(sorted({label for pair in pairs for label in token_labels(pair, side)})) for side in SIDES]
-    return found[0], found[1]
+    names = [tuple(sorted({label for pair in pairs for label in token_labels(pair, side)})) for side in SIDES]
+    return names[0], names[1]
 
 
 def examples(
@@ -67,100 +67,117 @@ def examples(
     words = Words()
     index = [{label: at for at, label in enumerate(names)} for names in labels]
     tokens = [pair.source_tokens for pair in pairs], [pair.output_tokens for pair in pairs]
-    found: dict[int, Example] = {}
+    ready: dict[int, Example] = {}
     parses = (parser.parse(tokens[0]), parser.parse(tokens[1])) if parser is not None else None
     for batch in batches(*tokens, words):
         rows, _, _ = facts(batch, words, buckets=buckets, parses=parses)
-        starts = [0, 0]
-        for at, number in enumerate(batch.aligned.order.tolist()):
-            pair = pairs[number]
-            sizes = len(tokens[0][number]), len(tokens[1][number])
+        for at, (pair, source, output) in enumerate(batch.spans()):
             links = batch.links(at)
-            found[number] = Example(
-                facts=(rows[0][starts[0] : starts[0] + sizes[0]], rows[1][starts[1] : starts[1] + sizes[1]]),
+            ready[pair] = Example(
+                facts=(rows[0][source], rows[1][output]),
                 links=(np.array(links[0], dtype=np.int64), np.array(links[1], dtype=np.int64)),
-                labels=_codes(pair, index),
+                labels=_codes(pairs[pair], index),
             )
-            starts = [starts[0] + sizes[0], starts[1] + sizes[1]]
-    return [found[number] for number in range(len(pairs))]
+    return [ready[number] for number in range(len(pairs))]
 
 
 def train(
-    chosen: Sequence[Example], labels: tuple[Sequence[str], Sequence[str]], settings: Settings, *, tell: Tell
-) -> Weights:
-    """Fit the network to examples."""
+    chosen: Sequence[Example],
+    labels: tuple[Sequence[str], Sequence[str]],
+    settings: TrainingSettings,
+    *,
+    progress: Progress = unseen,
+) -> NetworkWeights:
+    """Fit the network to examples; its card holds the mean loss a pair of each epoch."""
     torch = _torch()
     torch.manual_seed(settings.seed)
     rng = np.random.default_rng(settings.seed)
     parameters = _parameters(torch, settings, labels)
-    weights = [torch.from_numpy(each) for each in _label_weights(chosen, labels, settings.rare)]
+    weights = [torch.from_numpy(weight) for weight in _label_weights(chosen, labels, settings.rare)]
     optimiser = torch.optim.AdamW(parameters.values(), lr=settings.rate, weight_decay=settings.decay)
     steps = settings.epochs * -(-len(chosen) // settings.batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, settings.rate, total_steps=steps, pct_start=0.2)
-    for epoch in range(settings.epochs):
-        total = 0.0
-        order = rng.permutation(len(chosen))
-        for start in range(0, len(order), settings.batch):
-            batch = [chosen[at] for at in order[start : start + settings.batch]]
-            loss = _loss(torch, parameters, batch, settings, weights)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            schedule.step()
-            total += loss.item()
-        tell(f"epoch {epoch + 1} of {settings.epochs}: loss {total * settings.batch / len(order):.3f}")
+    losses = []
+    with progress("training", total=steps, unit="steps") as tell:
+        for _ in range(settings.epochs):
+            total = 0.0
+            order = rng.permutation(len(chosen))
+            for start in range(0, len(order), settings.batch):
+                batch = [chosen[at] for at in order[start : start + settings.batch]]
+                loss = _loss(torch, parameters, batch, settings, weights)
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+                schedule.step()
+                total += loss.item()
+                tell(1)
+            losses.append(total * settings.batch / len(order))
     arrays = {name: value.detach().numpy() for name, value in parameters.items()}
-    return Weights(
+    return NetworkWeights(
         table=arrays["table"],
         bias=arrays["bias"],
         layers=tuple((arrays[f"layer{at}_w"], arrays[f"layer{at}_b"]) for at in (0, 1)),
         outputs=tuple((arrays[f"output{at}_w"], arrays[f"output{at}_b"]) for at in (0, 1)),
         labels=(tuple(labels[0]), tuple(labels[1])),
-        card={},
+        card={"losses": losses},
     )
 
 
+def train_on_all(
+    pairs: Sequence[Pair], *, data: str, parser: Parser | None = None, progress: Progress
+) -> NetworkWeights:
+    """The network that ships: fitted to all pairs but erroneous ones, with a card that says whose ``data`` made it."""
+    settings = TrainingSettings()
+    labels = label_sets(pairs)
+    ready = examples(pairs, labels, buckets=settings.buckets, parser=parser)
+    kept = [example for example, pair in zip(ready, pairs, strict=True) if "err" not in pair.labels]
+    weights = train(kept, labels, settings, progress=progress)
+    made = {"data": data, "licence": "CC-BY-NC-4.0", "pairs": len(kept), "settings": asdict(settings)}
+    return replace(weights, card={**made, "parser": parser is not None, **weights.card})
+
+
 def cross_validate(
-    pairs: Sequence[Pair], settings: Settings, *, folds: int = 5, parser: Parser | None = None, tell: Tell
+    pairs: Sequence[Pair], *, folds: int = 5, parser: Parser | None = None, progress: Progress = unseen
 ) -> tuple[Pair, ...]:
-    """Every pair labelled by a model that has not seen its source; in the order given."""
+    """Every pair labelled by a model that has not seen its source; in the pairs' own order."""
+    settings = TrainingSettings()
     labels = label_sets(pairs)
     ready = examples(pairs, labels, buckets=settings.buckets, parser=parser)
     sources = sorted({pair.source for pair in pairs})
     fold = dict(zip(sources, np.random.default_rng(1).permutation(len(sources)) % folds, strict=True))
-    found: dict[int, Pair] = {}
+    labelled: dict[int, Pair] = {}
     for number in range(folds):
-        tell(f"fold {number + 1} of {folds}")
         inside = [
             ready[at] for at, pair in enumerate(pairs) if fold[pair.source] != number and "err" not in pair.labels
         ]
-        weights = train(inside, labels, settings, tell=tell)
+        weights = train(inside, labels, settings, progress=progress)
         held_out = [at for at, pair in enumerate(pairs) if fold[pair.source] == number]
-        labelled = Labels(TrainedLabeller(weights, parser=parser)).label(
+        again = Labeller(TrainedLabeller(weights, parser=parser)).label(
             [pairs[at].source for at in held_out], [pairs[at].output for at in held_out], tokenised=True
         )
-        for at, done in zip(held_out, labelled, strict=True):
-            found[at] = pairs[at].with_groups(done.groups)
-    return tuple(found[at] for at in range(len(pairs)))
+        for at, pair in zip(held_out, again, strict=True):
+            labelled[at] = pairs[at].with_groups(pair.groups)
+    return tuple(labelled[at] for at in range(len(pairs)))
 
 
 def _label_weights(
     chosen: Sequence[Example], labels: tuple[Sequence[str], Sequence[str]], power: float
 ) -> list[npt.NDArray[np.float32]]:
     """What an error on each label weighs, on average 1 a word."""
-    found = []
+    weights = []
     for side in (0, 1):
-        counted = np.bincount(np.concatenate([each.labels[side] for each in chosen]), minlength=len(labels[side])) + 5
+        codes = np.concatenate([example.labels[side] for example in chosen])
+        counted = np.bincount(codes, minlength=len(labels[side])) + 5
         weight = (counted.sum() / counted) ** power
-        found.append((weight / ((weight * counted).sum() / counted.sum())).astype(np.float32))
-    return found
+        weights.append((weight / ((weight * counted).sum() / counted.sum())).astype(np.float32))
+    return weights
 
 
 def _loss(
-    torch: Any, parameters: dict[str, Any], batch: Sequence[Example], settings: Settings, weights: Sequence[Any]
+    torch: Any, parameters: dict[str, Any], batch: Sequence[Example], settings: TrainingSettings, weights: Sequence[Any]
 ) -> Any:
     functional = torch.nn.functional
-    rows, neighbours, counterparts, sides, targets = (torch.from_numpy(each) for each in _collate(batch))
+    rows, neighbours, counterparts, sides, targets = map(torch.from_numpy, _collate(batch))
     kept = (torch.rand(rows.shape) > settings.fact_dropout).float() / (1 - settings.fact_dropout)
     summed = functional.embedding_bag(rows, parameters["table"], mode="sum", per_sample_weights=kept)
     first = functional.dropout(torch.relu(summed + parameters["bias"]), settings.dropout)
@@ -187,7 +204,7 @@ def _collate(batch: Sequence[Example]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     rows, neighbours, counterparts, sides, targets = [], [], [], [], []
     start = 1
     for example in batch:
-        sizes = [len(each) for each in example.facts]
+        sizes = list(map(len, example.facts))
         begins = (start, start + sizes[0])
         for side in (0, 1):
             at = np.arange(sizes[side])[:, None] + np.array(NEIGHBOURS)
@@ -198,11 +215,11 @@ def _collate(batch: Sequence[Example]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
             rows.append(example.facts[side])
             targets.append(example.labels[side])
         start += sum(sizes)
-    joined = [np.concatenate(each).astype(np.int64) for each in (rows, neighbours, counterparts, sides, targets)]
+    joined = [np.concatenate(parts).astype(np.int64) for parts in (rows, neighbours, counterparts, sides, targets)]
     return joined[0], joined[1], joined[2], joined[3], joined[4]
 
 
-def _parameters(torch: Any, settings: Settings, labels: tuple[Sequence[str], Sequence[str]]) -> dict[str, Any]:
+def _parameters(torch: Any, settings: TrainingSettings, labels: tuple[Sequence[str], Sequence[str]]) -> dict[str, Any]:
     width = settings.width
     shapes = {
         "layer0_w": (width * (len(NEIGHBOURS) + 1), width),
@@ -210,12 +227,12 @@ def _parameters(torch: Any, settings: Settings, labels: tuple[Sequence[str], Seq
         "output0_w": (2 * width, len(labels[0])),
         "output1_w": (2 * width, len(labels[1])),
     }
-    found = {"table": torch.randn(settings.buckets, width) * 0.1, "bias": torch.zeros(width)}
+    parameters = {"table": torch.randn(settings.buckets, width) * 0.1, "bias": torch.zeros(width)}
     for name, shape in shapes.items():
         bound = shape[0] ** -0.5
-        found[name] = torch.empty(shape).uniform_(-bound, bound)
-        found[name[:-1] + "b"] = torch.zeros(shape[1])
-    return {name: value.requires_grad_() for name, value in found.items()}
+        parameters[name] = torch.empty(shape).uniform_(-bound, bound)
+        parameters[name[:-1] + "b"] = torch.zeros(shape[1])
+    return {name: value.requires_grad_() for name, value in parameters.items()}
 
 
 def _codes(pair: Pair, index: Sequence[dict[str, int]]) -> tuple[Ints, Ints]:

@@ -12,20 +12,20 @@ from itertools import zip_longest
 
 from plainly.errors import BadInput
 from plainly.typology.annotation import Group, Pair
-from plainly.typology.typology import canonical
+from plainly.typology.vocabulary import canonical
 
 _GROUP = re.compile(r"((?:\d+(?:,\d+)*)?):((?:\d+(?:,\d+)*)?):(\S+)")
 
 
 def parse_alignment(text: str, *, name: str = "the .aln file") -> list[tuple[str, tuple[Group, ...]]]:
     """Ids and groups, line by line; blank lines are passed over."""
-    found = []
+    aligned = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         identifier, *written = line.split()
-        found.append((identifier, tuple(_group(each, f"{name}:{number}") for each in written)))
-    return found
+        aligned.append((identifier, tuple(_group(group, f"{name}:{number}") for group in written)))
+    return aligned
 
 
 def parse_corpus(text: str, *, name: str = "the .crp file") -> dict[str, tuple[str, str]]:
@@ -35,13 +35,13 @@ def parse_corpus(text: str, *, name: str = "the .crp file") -> dict[str, tuple[s
         lines.pop()
     if len(lines) % 3:
         raise BadInput(f"{name} has {len(lines)} lines; it needs three for each pair: id, source, output.")
-    found: dict[str, tuple[str, str]] = {}
+    texts: dict[str, tuple[str, str]] = {}
     for start in range(0, len(lines), 3):
         identifier = lines[start].strip()
-        if identifier in found:
+        if identifier in texts:
             raise BadInput(f"{name}:{start + 1}: the id {identifier!r} occurs twice. Give every pair its own id.")
-        found[identifier] = (lines[start + 1], lines[start + 2])
-    return found
+        texts[identifier] = (lines[start + 1], lines[start + 2])
+    return texts
 
 
 def read_pairs(
@@ -62,20 +62,20 @@ def read_pairs(
             raise BadInput(
                 f"{name} annotates pair {missing!r}, which its .crp file does not hold. Are they of one set?"
             )
-        found = [Pair(identifier, *texts[identifier], groups, part) for identifier, groups in aligned]
+        pairs = [Pair(identifier, *texts[identifier], groups, part) for identifier, groups in aligned]
     elif sources is not None and outputs is not None:
         if not len(aligned) == len(sources) == len(outputs):
             raise BadInput(
                 f"{name} annotates {len(aligned)} pairs, but there are {len(sources)} sources and {len(outputs)} "
                 "outputs. Give one source and one output for each annotated pair, in the same order."
             )
-        found = [
+        pairs = [
             Pair(identifier, source, output, groups, part)
             for (identifier, groups), source, output in zip_longest(aligned, sources, outputs)
         ]
     else:
-        found = [Pair(identifier, "", "", groups, part) for identifier, groups in aligned]
-    return tuple(pair.checked() for pair in found)
+        pairs = [Pair(identifier, "", "", groups, part) for identifier, groups in aligned]
+    return tuple(pair.checked() for pair in pairs)
 
 
 def write_alignment(pairs: Sequence[Pair]) -> str:

@@ -10,7 +10,7 @@ from plainly.evalset import EvalSet
 from plainly.progress import Progress, unseen
 from plainly.typology.annotation import Group, Pair
 from plainly.typology.label import labeller as labeller_named
-from plainly.typology.typology import operations as vocabulary
+from plainly.typology.vocabulary import operations as vocabulary
 
 Span = tuple[int, int]
 # People's operations are counted on one reference an item, by turns, and on at most this many: enough for shares.

@@ -26,12 +26,12 @@ from plainly.evalset import EvalSet
 from plainly.inputs.lines import read_lines
 from plainly.metrics.edits import Edits
 from plainly.protocol import Metric
+from plainly.questions.operations.profiles import counts, profile
+from plainly.questions.operations.relations import correlations, leave_one_out, regression
 from plainly.questions.reproduce.cells import ORIGINS, Cell, Origin, RecipeOptions, cells_of, published
 from plainly.typology import formats
 from plainly.typology.annotation import Pair
-from plainly.typology.profile import counts, profile
-from plainly.typology.relations import correlate, leave_one_out, regress
-from plainly.typology.typology import all_labels
+from plainly.typology.vocabulary import all_labels
 
 Values = dict[tuple[str, str], float]
 Printed = dict[str, dict[str, Any]]
@@ -142,10 +142,10 @@ def _table3(
     fit: Values = {}
     sound: Values = {}
     for part, alpha in ALPHAS.items():
-        as_published = regress(
+        as_published = regression(
             table[kept], labels, scores[part][kept], groups=[pair.part for pair in chosen], alpha=alpha
         )
-        by_source = regress(
+        by_source = regression(
             table[kept], labels, scores[part][kept], groups=[pair.source for pair in chosen], alpha=alpha
         )
         coefficients |= {(label, part): value for label, value in as_published.coefficients.items()}
@@ -227,7 +227,7 @@ def _table7(printed: Printed, pairs: Sequence[Pair]) -> list[Cell]:
 def _correlations(table: npt.NDArray[np.int64], labels: Sequence[str], scores: dict[str, Floats]) -> Values:
     ours: Values = {}
     for prefix, values in scores.items():
-        for correlation in correlate(table, labels, values):
+        for correlation in correlations(table, labels, values):
             ours[correlation.label, f"{prefix}rho"] = correlation.rho
             # p-values below .0001 are printed as 0.
             ours[correlation.label, f"{prefix}p"] = correlation.p_value if correlation.p_value >= 0.0001 else 0.0

@@ -6,6 +6,7 @@ The weights are a few hundred kilobytes and were trained on ASSETann (CC-BY-NC-4
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import BadInput
+from plainly.files import write_whole
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -26,7 +28,7 @@ _BLOCK = 1024
 
 
 @dataclass(frozen=True)
-class Weights:
+class NetworkWeights:
     """What training leaves: the table of facts, two convolutions and an output layer for each side."""
 
     table: Floats
@@ -42,29 +44,30 @@ class Weights:
 
 
 @cache
-def load(name: str) -> Weights:
+def load(name: str) -> NetworkWeights:
     """The weights of that name; they are read once."""
     path = WEIGHTS / f"{name}.npz"
     if not path.is_file():
-        raise BadInput(f"There are no weights for the labeller {name!r}. Reinstall plainly, or use --labeller rules.")
+        raise BadInput(f"There are no weights for the labeller {name!r}. Reinstall plainly, or use the labeller rules.")
     with np.load(path) as stored:
         card = json.loads(str(stored["card"]))
-        return Weights(
+        return NetworkWeights(
             table=stored["table"].astype(np.float32) * stored["scale"].astype(np.float32),
             bias=stored["bias"].astype(np.float32),
-            layers=tuple(
-                (stored[f"layer{at}_w"].astype(np.float32), stored[f"layer{at}_b"].astype(np.float32)) for at in (0, 1)
-            ),
-            outputs=tuple(
-                (stored[f"output{at}_w"].astype(np.float32), stored[f"output{at}_b"].astype(np.float32))
-                for at in (0, 1)
-            ),
+            layers=_both(stored, "layer"),
+            outputs=_both(stored, "output"),
             labels=tuple(map(tuple, card["labels"])),
             card=card,
         )
 
 
-def save(path: Path, weights: Weights) -> None:
+def _both(stored: Any, name: str) -> tuple[tuple[Floats, Floats], ...]:
+    return tuple(
+        (stored[f"{name}{at}_w"].astype(np.float32), stored[f"{name}{at}_b"].astype(np.float32)) for at in (0, 1)
+    )
+
+
+def save(path: Path, weights: NetworkWeights) -> None:
     """Write weights: the table in eight bits with one scale a column, the rest in sixteen."""
     scale = np.maximum(np.abs(weights.table).max(axis=0), 1e-8) / 127
     arrays: dict[str, Any] = {
@@ -76,12 +79,13 @@ def save(path: Path, weights: Weights) -> None:
     for name, layers in (("layer", weights.layers), ("output", weights.outputs)):
         for at, (matrix, bias) in enumerate(layers):
             arrays[f"{name}{at}_w"], arrays[f"{name}{at}_b"] = matrix.astype(np.float16), bias.astype(np.float32)
-    path.parent.mkdir(exist_ok=True)
-    np.savez_compressed(path, **arrays)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **arrays)
+    write_whole(path, packed.getvalue())
 
 
 def predict(
-    weights: Weights, facts: tuple[Ints, Ints], places: tuple[Ints, Ints], links: tuple[Ints, Ints]
+    weights: NetworkWeights, facts: tuple[Ints, Ints], places: tuple[Ints, Ints], links: tuple[Ints, Ints]
 ) -> list[Floats]:
     """Probabilities of labels for the words of a batch, (words, labels) for each side.
 
@@ -89,7 +93,7 @@ def predict(
     source's words first, counted from 1; ``links`` of its counterpart; 0 is nobody.
     """
     neighbours, counterparts = np.concatenate(places), np.concatenate(links)
-    hidden = np.concatenate([_sum_rows(weights.table, each) for each in facts])
+    hidden = np.concatenate([_sum_rows(weights.table, rows) for rows in facts])
     first = np.maximum(hidden + weights.bias, 0)
     state, states = first, []
     for matrix, bias in weights.layers:
@@ -120,5 +124,5 @@ def _sum_rows(table: Floats, rows: Ints) -> Floats:
 
 def _softmax(values: Floats) -> Floats:
     raised = np.exp(values - values.max(axis=1, keepdims=True))
-    found: Floats = raised / raised.sum(axis=1, keepdims=True)
-    return found
+    shares: Floats = raised / raised.sum(axis=1, keepdims=True)
+    return shares

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from plainly.errors import BadInput, UnknownName
 
@@ -26,13 +26,12 @@ class Operation:
     label: str
     guide: str
     title: str
+    verb: str
     side: Side
     computational: Computational
     linguistic: Linguistic
     definition: str
-    example_source: str
-    example_output: str
-    example_groups: str
+    example: Mapping[str, str]  # source, output and groups
     paper: str = ""
     counterpart: str = ""
     paper_syntactic: bool = False
@@ -52,79 +51,70 @@ class OtherTypology:
     title: str
     source: str
     lossy: str
-    types: Mapping[str, tuple[str, ...]]
+    types: Mapping[str, Sequence[str]]
     back: Mapping[str, str]
-
-    def labels(self, their_type: str) -> tuple[str, ...]:
-        """Our labels for a type of theirs, the likeliest first; none where we have no such operation."""
-        if their_type not in self.types:
-            raise UnknownName(f"{self.name} type", their_type, self.types, see="plainly operations typology --mapping")
-        return self.types[their_type]
 
 
 @cache
 def operations() -> tuple[Operation, ...]:
     """All 27 labels in the order of the file, lexical ones first and err last."""
     table = tomllib.loads((_HERE / "typology.toml").read_text(encoding="utf-8"))
-    return tuple(_operation(entry) for entry in table["operation"])
+    return tuple(Operation(**entry) for entry in table["operation"])
 
 
 @cache
 def _by_name() -> dict[str, Operation]:
-    return {name.casefold(): found for found in operations() for name in found.names}
+    return {name.casefold(): entry for entry in operations() for name in entry.names}
 
 
 @cache
 def _classes() -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
+    """The names that stand for several labels: computational and linguistic classes, and ``any`` for all but err."""
+    classes: dict[str, frozenset[str]] = {}
     for names, field in ((get_args(Computational), "computational"), (get_args(Linguistic), "linguistic")):
         for name in names:
-            found[name] = frozenset(each.label for each in operations() if getattr(each, field) == name)
+            classes[name] = frozenset(entry.label for entry in operations() if getattr(entry, field) == name)
     for name in ("add", "delete", "replace"):
-        chosen = (each for each in operations() if (each.paper_subset or each.computational) == name)
-        found[f"paper-{name}"] = frozenset(each.label for each in chosen)
-    found["paper-syntactic"] = frozenset(each.label for each in operations() if each.paper_syntactic)
-    found["insert"], found["del"], found["any"] = found["add"], found["delete"], frozenset(all_labels()) - {"err"}
-    return found
+        chosen = (entry for entry in operations() if (entry.paper_subset or entry.computational) == name)
+        classes[f"paper-{name}"] = frozenset(entry.label for entry in chosen)
+    classes["paper-syntactic"] = frozenset(entry.label for entry in operations() if entry.paper_syntactic)
+    classes["insert"], classes["del"] = classes["add"], classes["delete"]
+    classes["any"] = frozenset(all_labels()) - {"err"}
+    return classes
 
 
 def all_labels() -> tuple[str, ...]:
     """The 27 labels as the files spell them."""
-    return tuple(found.label for found in operations())
+    return tuple(entry.label for entry in operations())
 
 
 def operation(name: str) -> Operation:
     """The operation of that name: the file's label, the guide's abbreviation or the paper's name, in any case."""
-    found = _by_name().get(name.casefold())
-    if found is None:
+    entry = _by_name().get(name.casefold())
+    if entry is None:
         raise UnknownName("operation", name, all_labels(), see="plainly operations typology")
-    return found
-
-
-def classes() -> dict[str, frozenset[str]]:
-    """The names that stand for several labels: computational and linguistic classes, and ``any`` for all but err."""
-    return dict(_classes())
+    return entry
 
 
 def resolve(names: str | Iterable[str]) -> frozenset[str]:
     """The labels that names stand for: ``"lexical,split"`` is synonym, hyperonym, hyponym and split."""
     wanted = names.split(",") if isinstance(names, str) else names
-    found: set[str] = set()
-    for name in (each.strip() for each in wanted):
+    labels: set[str] = set()
+    for name in map(str.strip, wanted):
         if not name:
             continue
         if name.casefold() in _classes():
-            found |= _classes()[name.casefold()]
+            labels |= _classes()[name.casefold()]
         elif name.casefold() in _by_name():
-            found.add(_by_name()[name.casefold()].label)
+            labels.add(_by_name()[name.casefold()].label)
         else:
             names_known = (*all_labels(), *_classes())
             raise UnknownName("operation or class of operations", name, names_known, see="plainly operations typology")
-    if not found:
+    if not labels:
         raise BadInput(
             "No operation was named. Give labels or classes: synonym,lexical. See: plainly operations typology"
         )
-    return frozenset(found)
+    return frozenset(labels)
 
 
 def known(label: str) -> bool:
@@ -134,25 +124,15 @@ def known(label: str) -> bool:
 
 def canonical(label: str) -> str:
     """The file's spelling of a label, however it was written; a label that is not ours stays as it is."""
-    found = _by_name().get(label.casefold())
-    return found.label if found else label
+    entry = _by_name().get(label.casefold())
+    return entry.label if entry else label
 
 
 @cache
 def mappings() -> dict[str, OtherTypology]:
     """The other typologies by name: salsa, ts-anno, easse."""
     table = tomllib.loads((_HERE / "mappings.toml").read_text(encoding="utf-8"))
-    return {
-        name: OtherTypology(
-            name=name,
-            title=entry["title"],
-            source=entry["source"],
-            lossy=entry["lossy"],
-            types={key: tuple(value) for key, value in entry["types"].items()},
-            back=dict(entry["back"]),
-        )
-        for name, entry in table.items()
-    }
+    return {name: OtherTypology(name=name, **entry) for name, entry in table.items()}
 
 
 def mapping(name: str) -> OtherTypology:
@@ -160,13 +140,3 @@ def mapping(name: str) -> OtherTypology:
     if name not in mappings():
         raise UnknownName("typology", name, mappings(), see="plainly operations typology --mapping NAME")
     return mappings()[name]
-
-
-def _operation(entry: dict[str, Any]) -> Operation:
-    example = entry.pop("example")
-    return Operation(
-        **entry,
-        example_source=example["source"],
-        example_output=example["output"],
-        example_groups=example["groups"],
-    )

@@ -1,6 +1,6 @@
 """What can be known about a word without a parser: its kind, its stem, its ending; looked up once for each word, ever.
 
-The lists in ``words.toml`` are short and closed (determiners, prepositions, auxiliaries, pronouns, …); everything else
+The lists in ``lexicon.toml`` are short and closed (determiners, prepositions, auxiliaries, …); everything else
 is a content word. English; another language replaces the file.
 """
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int32]
 
-_DATA = tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding="utf-8"))
+_DATA = tomllib.loads((Path(__file__).parent / "lexicon.toml").read_text(encoding="utf-8"))
 _LISTS: dict[str, list[str]] = {name: words.split() for name, words in _DATA["classes"].items()}
 KINDS = ("pad", "content", "number", "name", "stop", "comma", "bracket", "quote", "punctuation", "possessive", *_LISTS)
 KIND = {name: number for number, name in enumerate(KINDS)}
@@ -107,17 +107,16 @@ class Words:
         self._stems: dict[str, int] = {"": 0}
         self._prefixes: dict[str, int] = {"": 0}
         self._rows: list[tuple[int, ...]] = [(0,) * 8]
-        self.texts: list[str] = [""]
         self._table: Ints = np.zeros((1, 8), dtype=np.int32)
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """The numbers of tokens; new ones are added."""
         index = self._index
-        found = []
+        numbers = []
         for token in tokens:
             number = index.get(token)
-            found.append(self._add(token) if number is None else number)
-        return found
+            numbers.append(self._add(token) if number is None else number)
+        return numbers
 
     @property
     def table(self) -> Ints:
@@ -151,7 +150,6 @@ class Words:
                 stable_hash(lower if lower in _CLOSED or lower in _PUNCTUATION else f"-{ending}"),
             )
         )
-        self.texts.append(token)
         return number
 
     def __len__(self) -> int:

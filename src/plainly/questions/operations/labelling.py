@@ -1,0 +1,262 @@
+"""Label texts with their operations: what is held in memory, or a corpus that never is, part by part."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import plainly
+from plainly.engines import Engine, engine
+from plainly.errors import BadInput, way
+from plainly.evalset import EvalSet
+from plainly.files import write_whole
+from plainly.inputs.texts import TextArguments, take
+from plainly.progress import Progress, Tell, silent, unseen
+from plainly.result import Note, Record, Result, Table, warnings
+from plainly.typology import formats
+from plainly.typology.annotation import Pair
+from plainly.typology.label import CHUNK, LabelTexts, TextPairs, loaded
+
+if TYPE_CHECKING:
+    from plainly.inputs.batch import Bad, Reading
+    from plainly.inputs.corpus import Corpus
+    from plainly.inputs.parts import Part
+    from plainly.scoring.streamed import OnError
+
+SCHEMA = "plainly.operations/1"
+_ABOUT = "about.json"
+_SHOWN = ("part", "id", "label", "source_words", "output_words", "confidence")
+
+
+@dataclass(frozen=True, repr=False)
+class LabelledPairs(Result):
+    """Pairs with the operations that a labeller saw in them; ``part`` is the system where there are several."""
+
+    labeller: str
+    notice: str
+    pairs: tuple[Pair, ...]
+
+    def save(self, path: str | Path) -> tuple[Path, ...]:
+        """Write the pairs in the format that the name ends in; returns the files written."""
+        return formats.save(self.pairs, path)
+
+    def records(self) -> list[Record]:
+        """One row a group."""
+        return [dict(zip(formats.COLUMNS, row, strict=True)) for row in formats.rows(self.pairs)]
+
+    def json(self) -> Record:
+        return payload(self, labeller=self.labeller, pairs=[formats.record(pair) for pair in self.pairs])
+
+    def tables(self) -> list[Table]:
+        rows = tuple(tuple(record[column] for column in _SHOWN) for record in self.records())
+        return [Table(_SHOWN, rows, text_columns=frozenset(range(len(_SHOWN) - 1)))]
+
+    def notes(self) -> list[Note]:
+        return licence(self.notice)
+
+
+Annotated = str | Path | Sequence[Pair] | LabelledPairs
+
+
+def annotated(data: Annotated) -> tuple[Pair, ...]:
+    """Annotated pairs from what holds them: a file, a named data set, pairs, or what ``label`` returned."""
+    if isinstance(data, str | Path):
+        return formats.load(data)
+    return data.pairs if isinstance(data, LabelledPairs) else tuple(data)
+
+
+def set_name(data: Annotated) -> str:
+    """What annotated pairs are called in a result."""
+    return str(data) if isinstance(data, str | Path) else ""
+
+
+def payload(result: Result, **fields: Any) -> Record:
+    """A result's JSON: all that is said on stderr is in it."""
+    return {"schema": SCHEMA, **fields, "warnings": warnings(result)}
+
+
+def licence(notice: str) -> list[Note]:
+    """What must be known of a labeller's licence, if anything."""
+    return [Note(notice, code="licence")] if notice else []
+
+
+class LabellingOptions(TextArguments, total=False):
+    """What ``label`` takes beside the labeller."""
+
+    processes: int
+    progress: Progress
+
+
+def label(
+    data: Any = None,
+    *,
+    labeller: str = "light",
+    processes: int = 1,
+    progress: Progress = unseen,
+    **texts: Unpack[TextArguments],
+) -> LabelledPairs:
+    """The operations between sources and outputs; many pairs are labelled in several ``processes``."""
+    inputs = take(data, **texts)
+    named = len(inputs.outputs) > 1
+    sides = [between(inputs.evalset, outputs, system if named else "") for system, outputs in inputs.outputs.items()]
+    labelled = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
+    return LabelledPairs(labeller, loaded(labeller).notice, tuple(pair for pairs in labelled for pair in pairs))
+
+
+def between(evalset: EvalSet, outputs: Sequence[str], part: str = "") -> TextPairs:
+    """Sources and outputs, checked to be pairs."""
+    if not evalset.has_sources:
+        raise BadInput(
+            "Operations are what was done to the source, and no sources were given. Add them: "
+            + way("sources=[…]", "--source FILE")
+        )
+    if len(evalset) != len(outputs):
+        raise BadInput(f"There are {len(evalset)} sources and {len(outputs)} outputs; operations lie between pairs.")
+    return evalset.sources, outputs, evalset.ids, part
+
+
+def label_texts(
+    texts: Sequence[TextPairs], *, labeller: str, processes: int = 1, progress: Progress = unseen
+) -> list[list[Pair]]:
+    """The labelled pairs of each of the texts."""
+    places = [(number, start) for number, side in enumerate(texts) for start in range(0, len(side[0]), CHUNK)]
+    tasks: list[TextPairs] = []
+    for number, start in places:
+        *columns, part = texts[number]
+        sources, outputs, ids = (column[start : start + CHUNK] for column in columns)
+        tasks.append((sources, outputs, ids, part))
+    total = sum(len(sources) for sources, *_ in texts)
+    # Processes take longer to start than a chunk takes to label.
+    place = engine("local", processes=processes if total > CHUNK else 1)
+    with progress("labelling", total=total, unit="pairs") as tell:
+        done = dict(place.run(LabelTexts(labeller), tasks, tell=tell))
+    labelled: list[list[Pair]] = [[] for _ in texts]
+    for task, (number, _) in enumerate(places):
+        labelled[number] += done[task]
+    return labelled
+
+
+@dataclass(frozen=True, repr=False)
+class LabelledCorpus(Result):
+    """What was labelled into a folder, and what became of the rows: by an earlier run, or set aside."""
+
+    labeller: str
+    notice: str
+    folder: Path
+    pairs: int
+    reading: Reading
+
+    def records(self) -> list[Record]:
+        """One row for each row, or run of rows, that was set aside."""
+        return list(map(asdict, self.reading.bad))
+
+    def json(self) -> Record:
+        return payload(
+            self,
+            labeller=self.labeller,
+            parts=self.reading.parts,
+            pairs=self.pairs,
+            resumed=self.reading.resumed,
+            bad=self.records(),
+            set_aside=self.reading.set_aside,
+        )
+
+    def tables(self) -> list[Table]:
+        counts = (self.pairs, self.reading.parts, self.reading.resumed, self.reading.set_aside)
+        header = ("labelled into", "pairs", "parts", "of them before", "rows set aside")
+        return [Table(header, ((str(self.folder), *(f"{count:,}" for count in counts)),))]
+
+    def notes(self) -> list[Note]:
+        reading = self.reading
+        said = [Note(f"plainly: {self.pairs:,} pairs labelled into {self.folder} ({reading.parts} parts)")]
+        if reading.resumed:
+            said.append(Note(f"plainly: {reading.resumed} of {reading.parts} parts were labelled before"))
+        return [*licence(self.notice), *said, *reading.notes()]
+
+
+def label_corpus(
+    corpus: Corpus,
+    folder: str | Path,
+    *,
+    engine: Engine,
+    labeller: str = "light",
+    on_error: OnError = "stop",
+    restart: bool = False,
+    progress: Progress = unseen,
+) -> LabelledCorpus:
+    """Label every pair of a corpus into ``folder``; parts that an earlier, identical run finished are skipped."""
+    from plainly.inputs.batch import Bad, Reading
+
+    if not corpus.has_sources:
+        raise BadInput("Operations are what was done to the source, and no sources were given.")
+    notice = loaded(labeller).notice
+    target = Path(folder).resolve()
+    target.mkdir(parents=True, exist_ok=True)
+    asked = json.dumps([corpus.identity, labeller, on_error, plainly.__version__])
+    done = _finished(target, hashlib.sha256(asked.encode()).hexdigest()[:16], restart=restart)
+    tasks = [task for task in enumerate(corpus.parts) if task[0] not in done]
+    resumed = len(done)
+    with (
+        progress("labelling", total=corpus.rows, unit="rows") as tell,
+        open(target / _ABOUT, "a", encoding="utf-8") as about,
+    ):
+        tell(sum(corpus.parts[number].count for number in done))
+        for place, (pairs, bad) in engine.run(LabelPart(labeller, str(target), on_error), tasks, tell=tell):
+            number = tasks[place][0]
+            done[number] = {"part": number, "pairs": pairs, "bad": list(map(asdict, bad))}
+            about.write(json.dumps(done[number]) + "\n")
+            about.flush()
+    aside = tuple(Bad(**row) for number in sorted(done) for row in done[number]["bad"])
+    reading = Reading(corpus.rows, corpus.rows, sum(map(len, aside)), aside, resumed, len(corpus.parts))
+    return LabelledCorpus(labeller, notice, Path(folder), sum(entry["pairs"] for entry in done.values()), reading)
+
+
+@dataclass(frozen=True)
+class LabelPart:
+    """The work: label the pairs of a part and write them."""
+
+    labeller: str
+    folder: str
+    on_error: OnError
+
+    def __call__(self, task: tuple[int, Part], tell: Tell) -> tuple[int, list[Bad]]:
+        number, part = task
+        pairs: list[Pair] = []
+        bad: list[Bad] = []
+        for batch in part.read(frozenset({"source"})):
+            if batch.bad and self.on_error == "stop":
+                raise batch.bad[0].error()
+            bad += batch.bad
+            for system, outputs in batch.outputs.items():
+                sides = between(batch.evalset, outputs, system if len(batch.outputs) > 1 else "")
+                pairs += LabelTexts(self.labeller)(sides, silent)
+            tell(batch.read)
+        write_whole(_path(self.folder, number), formats.write_jsonl(pairs))
+        return len(pairs), bad
+
+
+def _finished(folder: Path, key: str, *, restart: bool) -> dict[int, Any]:
+    """What an earlier run into this folder finished, if it was the same run; another's files are refused."""
+    path = folder / _ABOUT
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    if lines and json.loads(lines[0])["key"] != key and not restart:
+        raise BadInput(
+            f"{folder} holds the labels of another corpus or labeller. Name another folder, or use --restart."
+        )
+    if restart or not lines:
+        for old in folder.glob("part-*.jsonl"):
+            if not restart:
+                raise BadInput(f"{folder} holds {old.name} already. Name another folder, or use --restart.")
+            old.unlink()
+        path.write_text(json.dumps({"key": key}) + "\n", encoding="utf-8")
+        return {}
+    entries = [json.loads(line) for line in lines[1:] if line.endswith("}")]
+    return {entry["part"]: entry for entry in entries if _path(folder, entry["part"]).exists()}
+
+
+def _path(folder: str | Path, number: int) -> Path:
+    return Path(folder) / f"part-{number:06d}.jsonl"
