@@ -52,7 +52,7 @@ class Regression:
 
 
 @dataclass(frozen=True, repr=False)
-class MetricCorrelations(Result):
+class OperationCorrelations(Result):
     """Of each part of a metric, its correlation with every operation that occurs."""
 
     metric: str
@@ -113,11 +113,11 @@ class MetricRegressions(Result):
         return [Table((self.model, *self.parts), tuple(rows))]
 
 
-def correlate(data: Annotated, *, metric: str = "sari", parts: Sequence[str] | None = None) -> MetricCorrelations:
+def correlate(data: Annotated, *, metric: str = "sari", parts: Sequence[str] | None = None) -> OperationCorrelations:
     """The correlation of operations with a metric and its parts; each output is scored against its source's others."""
     pairs, labels, table, scores = _scored(data, metric, parts)
     correlated = {part: correlations(table, labels, values) for part, values in scores.items()}
-    return MetricCorrelations(metric, len(pairs), correlated)
+    return OperationCorrelations(metric, len(pairs), correlated)
 
 
 def regress(
