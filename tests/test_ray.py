@@ -16,8 +16,10 @@ from corpora import Made, make
 from plainly.cli import main
 from plainly.errors import BadInput
 from plainly.inputs.corpus import open_corpus
+from plainly.progress import silent
+from plainly.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
-from plainly.scoring.streamed import score_stream
+from plainly.scoring.streamed import evaluate_corpus
 
 ray = pytest.importorskip("ray", reason="needs the extra: pip install 'plainly[ray]'")
 # Ray's own: sockets and processes that it leaves to the operating system, and its plans for later versions.
@@ -80,13 +82,15 @@ def test_any_partitioning_and_a_killed_actor_give_the_scores_of_the_whole(
     intervals = []
     for number, (files, rows_a_group) in enumerate([(1, 3000), (4, 40)]):
         folder = made.write_parquet(tmp_path / str(number), files=files, rows_a_group=rows_a_group)
-        found = score_stream(
+        tell = kill_one if files > 1 else silent
+        found = evaluate_corpus(
             open_corpus([str(folder)]),
             METRICS,
             engine=RayEngine(),
-            resamples=100,
+            sampling=Sampling(resamples=100),
             segments=tmp_path / f"segments{number}",
-            tell=kill_one if files > 1 else lambda _: None,
+            hold=False,
+            progress=lambda what, *, total, unit="", tell=tell: contextlib.nullcontext(tell),
         )
         assert found.complete
         for system, by in whole.systems.items():
@@ -110,9 +114,12 @@ def test_bad_rows_stop_or_are_set_aside(tmp_path: Path, runtime: None, made: Mad
     lines[6] = "no json\n"
     path.write_text("".join(lines[:300]), "utf-8")
     with pytest.raises(BadInput, match=r"made\.jsonl, row 7: the line is not JSON"):
-        score_stream(open_corpus([str(path)]), ["fkgl"], engine=RayEngine())
-    found = score_stream(open_corpus([str(path)]), ["fkgl"], engine=RayEngine(), on_error="set-aside")
-    assert (found.set_aside, found.items, found.bad[0].first) == (1, 299, 7)
+        evaluate_corpus(open_corpus([str(path)]), ["fkgl"], engine=RayEngine())
+    reading = evaluate_corpus(
+        open_corpus([str(path)]), ["fkgl"], engine=RayEngine(), on_error="set-aside", hold=False
+    ).reading
+    assert reading is not None
+    assert (reading.set_aside, reading.read, reading.bad[0].first) == (1, 300, 7)
 
 
 def test_commands_run_on_ray(tmp_path: Path, runtime: None, made: Made, capsys: pytest.CaptureFixture[str]) -> None:
