@@ -166,7 +166,7 @@ def _slip(short: Sequence[str], long: Sequence[str]) -> int | None:
     The best way to match the lines when the shorter skips a few of the longer; None where words do not tell.
     """
     missing = len(long) - len(short)
-    if not short or missing > _SLIPS or len(long) > _SLIP_LINES:
+    if not short or not 0 < missing <= _SLIPS or len(long) > _SLIP_LINES:
         return None
     mine, theirs = ([set(line.casefold().split()) for line in lines] for lines in (short, long))
     n = len(mine)

@@ -1,0 +1,99 @@
+"""Whatever is typed and whatever lies on disk: an answer or a sentence, never a trace, and no input is changed."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import importlib
+import io
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from plainly.cli import COMMANDS, main
+
+from . import nasty
+
+pytestmark = pytest.mark.long
+# Commands that would start a server or train for hours are given only what they must refuse.
+SKIPPED = {"studio": ("serve",), "train": ()}
+CASES = int(os.environ.get("PLAINLY_FUZZ", "3000"))
+BLOCKS = 30
+
+
+def _parsers(command: str) -> list[tuple[tuple[str, ...], argparse.ArgumentParser]]:
+    module = importlib.import_module(f"plainly.cli.{command}")
+    parser = argparse.ArgumentParser(prog=command)
+    module.configure(parser)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            chosen = [(name, inner) for name, inner in action.choices.items() if name not in SKIPPED.get(command, ())]
+            return [((command, name), inner) for name, inner in chosen]
+    return [((command,), parser)]
+
+
+PARSERS = [
+    pair for command in COMMANDS if command not in ("train", "reproduce") for pair in _parsers(command)
+]  # fmt: skip
+
+
+def _arguments(rng: random.Random, files: list[str]) -> list[str]:
+    words, parser = rng.choice(PARSERS)
+    arguments = list(words)
+    for action in parser._actions:
+        if not action.option_strings:
+            if action.nargs != 0:
+                arguments += [_value(rng, action, files) for _ in range(rng.choice((0, 1, 1, 2)))]
+        elif rng.random() < 0.12 and action.option_strings[-1] not in ("--help", "--debug", "--engine", "--address"):
+            arguments.append(action.option_strings[-1])
+            if action.nargs != 0:
+                arguments.append(_value(rng, action, files))
+    if rng.random() < 0.3 and any("--demo" in action.option_strings for action in parser._actions):
+        arguments.append("--demo")
+    return arguments
+
+
+def _value(rng: random.Random, action: argparse.Action, files: list[str]) -> str:
+    if action.choices and rng.random() < 0.8:
+        return str(rng.choice(list(action.choices)))
+    if action.dest == "metrics":
+        return rng.choice(nasty.SPECS)
+    return rng.choice(files) if rng.random() < 0.7 else rng.choice(nasty.VALUES)
+
+
+def _digest(folder: Path) -> dict[str, str]:
+    return {str(path): hashlib.md5(path.read_bytes()).hexdigest() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_an_answer_or_a_sentence(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(block)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PLAINLY_MIRROR", str(tmp_path))  # nothing is there, and nothing is fetched
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"A cat sat.\n")))
+    files = nasty.write(tmp_path, rng)
+    before = _digest(tmp_path)
+    failures = []
+    for _ in range(CASES // BLOCKS):
+        arguments = _arguments(rng, files)
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                status: object = main([*arguments, "--debug"])
+            except SystemExit as stopped:  # argparse's own refusal
+                status = stopped.code
+            except BaseException as error:
+                status = f"{type(error).__name__}: {error}"
+        if status not in (0, 1, 2, 130):
+            failures.append((arguments, status, err.getvalue()[-1500:]))
+        elif status == 2 and not err.getvalue().strip():
+            failures.append((arguments, "no sentence", ""))
+    assert not failures, f"{len(failures)} of {CASES // BLOCKS}; the first: {failures[0][:2]}\n{failures[0][2]}"
+    after = _digest(tmp_path)
+    changed = [path for path, digest in before.items() if after.get(path) != digest]
+    assert not changed, f"files of the user were changed: {changed}"
