@@ -61,13 +61,8 @@ def test_sari_is_what_counters_count() -> None:
         n = rng.choice((1, 2, 5))
         sources, outputs = nasty.texts(rng, n), nasty.texts(rng, n)
         references = [[text for text in nasty.texts(rng, 3) if text.strip()] or ["x"] for _ in range(n)]
-        ours = plainly.score(
-            sources=[source or "x" for source in sources],
-            outputs=outputs,
-            references=references,
-            metrics=["sari"],
-            intervals=False,
-        )
+        evalset = plainly.EvalSet.of([source or "x" for source in sources], references=references)
+        ours = plainly.score(evalset=evalset, outputs=outputs, metrics=["sari"], intervals=False)
         expected = sari([source or "x" for source in sources], outputs, references)
         assert float(ours["sari"]) == pytest.approx(expected, abs=1e-9), seed
 

@@ -89,6 +89,8 @@ def take(
         return Inputs(evalset, systems)
     sources = None if sources is None else _texts(sources, "sources")
     n = len(sources) if sources is not None else len(next(iter(systems.values())))
+    if references is not None and (isinstance(references, (str, bytes)) or not hasattr(references, "__len__")):
+        raise BadInput(f"references is a list with the references of each item, not {type(references).__name__}.")
     checked = check_references(references, n, sources=sources) if references is not None else None
     return Inputs(EvalSet.of(sources, references=checked, groups=groups, ids=ids, items=n), systems)
 

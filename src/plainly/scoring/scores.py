@@ -61,6 +61,8 @@ class Scores:
         if self.units != "items":
             write = way("segments='DIR'", "--segments DIR")
             raise BadInput(f"Scores of the {self.n:,} items were not kept; write them as they are made: {write}")
+        if not len(self.rows):
+            return dict.fromkeys(self.metric.outputs, np.zeros(0))
         values = self.metric.score(self.rows)
         return {name: values[:, position] for position, name in enumerate(self.metric.outputs)}
 
