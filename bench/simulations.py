@@ -1,0 +1,149 @@
+"""Do intervals cover, do tests err and find as often as they say? Simulations with a known truth, as a Markdown table.
+
+    python bench/simulations.py                 # a few minutes on one core
+    python bench/simulations.py --times 300     # quicker and rougher
+
+Items are skewed and go together between systems, as scores of sentences do; documents have a level of their own; the
+references' part draws the references of ASSET's items (PLAINLY_MIRROR), whose ten writers are the population.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+import plainly
+from plainly.evalset import EvalSet
+from plainly.questions.compare import compare
+from plainly.sampling import Sampling
+from plainly.scoring.evaluate import from_rows
+from plainly.scoring.references import draw, with_intervals
+
+Floats = np.ndarray
+Row = tuple[str, str, str, float, float]
+
+
+class Mean:
+    """A metric that is a plain mean of numbers that are written out as texts."""
+
+    name, needs, better, outputs = "mean", frozenset(), "higher", ("mean",)
+
+    def measure(self, evalset: EvalSet, outputs: list[str]) -> Floats:
+        return np.stack([np.array(outputs, dtype=float), np.ones(len(outputs))], axis=1)
+
+    def score(self, totals: Floats) -> Floats:
+        return np.asarray(totals[..., :1] / totals[..., 1:])
+
+    def __repr__(self) -> str:
+        return "mean"
+
+
+def experiment(
+    rng: np.random.Generator, *, systems: int, n: int, groups: int | None, effect: float = 0.0, trials: int = 400
+) -> plainly.questions.comparisons.Comparisons:
+    """One study: systems that differ by ``effect`` from the first, on items or on documents of items."""
+    labels = None if groups is None else np.sort(rng.integers(groups, size=n))
+    shared = rng.gamma(2.0, size=n)
+    values = {}
+    for system in range(systems):
+        own = rng.exponential(size=n)
+        if labels is not None:
+            own = own + rng.normal(scale=1.0, size=groups)[labels]
+        values[f"s{system}"] = shared + own + (effect if system else 0.0)
+    evalset = EvalSet.of(items=n, groups=None if labels is None else [f"g{label}" for label in labels])
+    rows = {name: {"mean": np.stack([x, np.ones(n)], axis=1)} for name, x in values.items()}
+    sampling = Sampling(resamples=400, seed=int(rng.integers(2**31)))
+    evaluation = from_rows(evalset, None, {"mean": Mean()}, rows, sampling)  # type: ignore[dict-item]
+    return compare(evaluation, trials=trials, baseline="s0")
+
+
+def comparisons(times: int) -> Iterator[Row]:
+    """Coverage of the difference, error without a difference, power at the difference that is called detectable."""
+    settings = [(100, None), (359, None), (360, 12), (360, 30), (360, 60)]
+    for n, groups in settings:
+        rng = np.random.default_rng(n + (groups or 0))
+        covered = errs = 0
+        sizes = []
+        for _ in range(times):
+            result = experiment(rng, systems=2, n=n, groups=groups)
+            pair = result.decided("mean")[0]
+            covered += pair.low <= 0 <= pair.high
+            errs += pair.significant
+            sizes.append(pair.smallest_detectable)
+        what = f"{n} items" if groups is None else f"{groups} groups of {n} items"
+        yield "95 % interval of a difference", what, "coverage", 0.95, covered / times
+        yield "approximate randomisation", what, "error, no difference", 0.05, errs / times
+        detectable = float(np.mean(sizes))
+        for systems in (2, 7):
+            scale = 1.0
+            if systems > 2:  # the correction asks for more: take the size that such a study prints
+                scale = experiment(rng, systems=systems, n=n, groups=groups).decided("mean")[0].smallest_detectable
+                scale /= max(detectable, 1e-12)
+            hits = found = 0
+            for _ in range(max(times // 4, 50)):
+                result = experiment(rng, systems=systems, n=n, groups=groups, effect=detectable * scale, trials=1000)
+                for pair in result.decided("mean"):
+                    hits += pair.significant and pair.difference > 0
+                    found += 1
+            yield f"detectable, {systems - 1} comparison{'s' * (systems > 2)}", what, "power", 0.80, hits / found
+
+
+def references(times: int) -> Iterator[Row]:
+    """Coverage of intervals over references: the truth is the mean score over draws of as many of ten writers."""
+    asset, outputs = plainly.load("asset/test"), plainly.systems("asset/test")["ACCESS"]
+    items = range(0, len(asset), 5)
+    sources, texts = [asset.sources[item] for item in items], [outputs[item] for item in items]
+    for spec in ("sari", "bleu"):
+        for k in (2, 3, 5):
+            rng = np.random.default_rng(k)
+
+            def pick(rng: np.random.Generator = rng, k: int = k) -> EvalSet:
+                chosen = [[asset.references[item][at] for at in rng.permutation(10)[:k]] for item in items]
+                return EvalSet.of(sources, references=chosen)
+
+            def scored(evalset: EvalSet, spec: str = spec, **options: object) -> plainly.scoring.scores.Evaluation:
+                return plainly.scoring.evaluate.evaluate(evalset, {"A": texts}, [spec], **options)  # type: ignore[arg-type]
+
+            values = [float(scored(pick(), sampling=None)["A"][spec]) for _ in range(200)]
+            truth, covered, widths = float(np.mean(values)), 0, []
+            for seed in range(max(times // 5, 40)):
+                evaluation = scored(pick(), sampling=Sampling(resamples=300, seed=seed))
+                drawn = draw(evaluation, over="references")
+                estimate = with_intervals(evaluation, drawn, over="references")["A"][spec].value
+                covered += estimate.low <= truth <= estimate.high
+                widths.append(estimate.high - estimate.low)
+            # Drawn without replacement from ten, k references vary less than k of endlessly many by this factor.
+            ideal = 2 * 1.96 * float(np.std(values)) / np.sqrt(1 - k / 10)
+            yield (
+                f"interval over references, {spec}",
+                f"{k} references",
+                "coverage",
+                0.95,
+                covered / max(times // 5, 40),
+            )
+            yield (
+                f"interval over references, {spec}",
+                f"{k} references",
+                "width, of what it should be",
+                1.0,
+                float(np.mean(widths) / ideal),
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--times", type=int, default=1000, help="experiments for each row")
+    parser.add_argument("--only", choices=("comparisons", "references"))
+    args = parser.parse_args()
+    parts: dict[str, Callable[[int], Iterator[Row]]] = {"comparisons": comparisons, "references": references}
+    print("| what | where | | printed | found |\n|---|---|---|--:|--:|")
+    for name, part in parts.items():
+        if args.only in (None, name):
+            for what, where, measure, printed, found in part(args.times):
+                print(f"| {what} | {where} | {measure} | {printed:.2f} | {found:.3f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
