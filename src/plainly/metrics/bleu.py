@@ -37,10 +37,6 @@ class Bleu(Metric):
     needs: ClassVar[Needs] = frozenset({"references"})
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("bleu", *_PRECISIONS, "brevity_penalty", "output_length", "reference_length")
-    evidence: ClassVar[str] = (
-        "BLEU is not suitable for ranking simplifications: it penalises splitting and often falls as simplicity "
-        "rises (Sulem et al. 2018); a copy of the source scores near the top."
-    )
 
     variant: Literal["sacrebleu", "multi-bleu"] = "sacrebleu"
     tokenize: str = "auto"

@@ -105,7 +105,6 @@ class FkBleu(Metric):
     needs: ClassVar[Needs] = frozenset({"source", "references"})
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("fkbleu", "ibleu", "fkgl", "source_fkgl")
-    evidence: ClassVar[str] = "FK-BLEU contains FKGL, which full stops inserted at random improve."
 
     alpha: float = 0.9
     direction: Literal["easier", "printed"] = "easier"

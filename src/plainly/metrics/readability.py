@@ -64,10 +64,6 @@ class Fkgl(Formula):
     name: ClassVar[str] = "fkgl"
     shown: ClassVar[tuple[str, ...]] = ("fkgl", "words_per_sentence", "syllables_per_word")
     outputs: ClassVar[tuple[str, ...]] = (*shown, "words", "sentences", "syllables")
-    evidence: ClassVar[str] = (
-        "FKGL only sees word and sentence length: full stops inserted at random drive it as low as one likes "
-        "(Tanprasert & Kauchak 2021). Report its parts; do not rank systems by it."
-    )
 
     def __post_init__(self) -> None:
         choice(self.variant, ("plainly", "easse"), parameter="variant")
@@ -100,10 +96,6 @@ class Flesch(Formula):
     name: ClassVar[str] = "flesch"
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("flesch", "words_per_sentence", "syllables_per_word")
-    evidence: ClassVar[str] = (
-        "Flesch reading ease only sees word and sentence length: full stops inserted at random raise it as far as one "
-        "likes (Tanprasert & Kauchak 2021, on FKGL). Do not rank systems by it."
-    )
 
     @staticmethod
     def formula(sentences: Floats, words: Floats, syllables: Floats) -> tuple[Floats, ...]:

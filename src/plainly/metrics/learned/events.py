@@ -65,7 +65,6 @@ class Samsa(Metric):
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("samsa", "unpenalised", "events", "sentences")
     packages: ClassVar[tuple[str, ...]] = ("spacy",)
-    evidence: ClassVar[str] = "SAMSA rewards splitting and keeping events together; it does not see lexical simplicity."
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         parse = _parser(self.parser)

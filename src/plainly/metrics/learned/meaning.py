@@ -39,10 +39,6 @@ class Meaning(Metric):
     outputs: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
     packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
     batch_tolerance: ClassVar[float] = 1e-3  # how far a score may depend on the texts scored with it
-    evidence: ClassVar[str] = (
-        "A copy of the source has the best meaning score there is: report it beside simplicity. It hardly notices "
-        "negation or a changed number."
-    )
 
     def __post_init__(self) -> None:
         choice(self.against, ("source", "references"), parameter="against")

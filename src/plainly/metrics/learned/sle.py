@@ -36,10 +36,6 @@ class Sle(Metric):
     outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source", "error", "cefr", "cefr_source", "scored")
     packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
     batch_tolerance: ClassVar[float] = 1e-3  # how far a score may depend on the texts scored with it
-    evidence: ClassVar[str] = (
-        "SLE sees simplicity and nothing else: cutting an output short raises it, whatever is lost. Report a meaning "
-        "score (meaning) beside it, and see docs/learned-metrics.md for what it was checked on."
-    )
 
     @property
     def shown(self) -> tuple[str, ...]:
