@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 import xml.etree.ElementTree as tree
@@ -14,6 +15,7 @@ import pytest
 
 import plainly
 from plainly import data
+from plainly.inputs.corpus import open_corpus
 from plainly.pages import Report, paper
 from plainly.questions.overview.front import Axis, axes, front
 from plainly.scoring.evaluate import Evaluation, evaluate
@@ -212,6 +214,23 @@ def test_what_cannot_be_made_is_left_out_with_its_reason() -> None:
     assert report.overview.left_out[0].startswith("labelling operations: Unknown labeller 'nobody'")
     assert "labelling operations: Unknown labeller" in report.html
     assert any(note.message.startswith("Left out: labelling operations") for note in report.notes())
+
+
+def test_a_corpus_too_large_to_hold_has_a_report_without_its_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evalset, outputs = data.demo()
+    rows = [
+        {"source": source, "output_A": a, "output_B": b}
+        for source, a, b in zip(evalset.sources, outputs["editor"], outputs["copy"], strict=True)
+    ]
+    (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    monkeypatch.setattr("plainly.scoring.streamed.HELD", 1)
+    report = plainly.report(open_corpus([str(tmp_path / "pairs.jsonl")]), metrics=["fkgl"], processes=1)
+    assert report.overview.evaluation.units == "bins"
+    assert report.summary[0].text.endswith("It beats B.")
+    assert report.json()["left_out"][0].startswith("how scores spread: Scores of the 72 items were not kept")
+    assert 'id="browser"' not in report.html
 
 
 def test_the_old_name_works_for_one_version() -> None:
