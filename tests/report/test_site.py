@@ -62,6 +62,7 @@ def _at_hand() -> dict[str, object]:
     evalset, outputs = data.demo()
     ratings = np.random.default_rng(7).integers(1, 6, size=(30, 3)).astype(np.float64)
     texts = {"sources": evalset.sources[:9], "outputs": outputs["editor"][:9], "evalset": evalset, "systems": outputs}
+    texts |= {"a": outputs["editor"][:9], "b": outputs["copy"][:9]}
     return {**texts, "ratings": ratings, "anna": ratings[:, 0], "ben": ratings[:, 1]}
 
 
