@@ -28,13 +28,12 @@ from plainly.metrics.edits import Edits
 from plainly.protocol import Metric
 from plainly.questions.operations.profiles import counts, profile
 from plainly.questions.operations.relations import correlations, leave_one_out, regression
-from plainly.questions.reproduce.cells import ORIGINS, Cell, Origin, RecipeOptions, cells_of, published
+from plainly.questions.reproduce.cells import ORIGINS, Cell, Origin, RecipeOptions, Values, cells_of, published
 from plainly.typology import formats
 from plainly.typology.annotation import Pair
 from plainly.typology.vocabulary import all_labels
 
-Values = dict[tuple[str, str], float]
-Printed = dict[str, dict[str, Any]]
+Printed = dict[str, Any]
 Floats = npt.NDArray[np.float64]
 
 ALPHAS = {"keep": 0.6, "add": 0.2, "delete": 0.5}  # Not in the paper: found by trying, see docs/reproduce.md.
@@ -64,11 +63,16 @@ def run(options: RecipeOptions) -> list[Cell]:
     labels = tuple(label for label in all_labels() if label != "err")
     pairs = formats.load("assetann/annotations")
     gold = [_as_counted(pair) for pair in formats.load("assetann/gold")]
+    table = counts(pairs, labels)
+    scores = leave_one_out(pairs, registry.metric("sari")) if any(map(options.wants, ("3", "9", "10"))) else {}
     cells: list[Cell] = []
     if options.wants("1"):
-        cells += _table1(printed, pairs, gold)
-    scores = leave_one_out(pairs, registry.metric("sari")) if any(map(options.wants, ("3", "9", "10"))) else {}
-    table = counts(pairs, labels)
+        ours = {
+            (operation.label, column): float(operation.pairs)
+            for column, annotated in (("all", pairs), ("gold", gold))
+            for operation in profile(annotated).operations
+        }
+        cells += cells_of(printed, "1", ours)
     if options.wants("3"):
         cells += _table3(printed, pairs, table, labels, scores)
     if options.wants("4"):
@@ -76,15 +80,13 @@ def run(options: RecipeOptions) -> list[Cell]:
     if options.wants("6"):
         cells += _table6(printed, pairs, gold)
     if options.wants("7"):
-        cells += _table7(printed, pairs)
+        per_pair = profile([pair for pair in pairs if "err" not in pair.labels]).per_pair
+        cells += cells_of(printed, "7", {(str(number), "pairs"): float(count) for number, count in per_pair.items()})
     if options.wants("9"):
-        ours = _correlations(table, labels, {"": scores["sari"]})
-        recipe = "Spearman of label counts with the SARI of each reference against the other nine, all 3,590 pairs"
-        cells += cells_of("9", printed["table9"], ours, decimals=4, tolerance=0.01, recipe=recipe)
+        cells += cells_of(printed, "9", _correlations(table, labels, {"": scores["sari"]}))
     if options.wants("10"):
-        ours = _correlations(table, labels, {f"{part} ": scores[part] for part in ALPHAS})
-        recipe = "as Table 9, with the three parts of SARI"
-        cells += cells_of("10", printed["table10"], ours, decimals=4, tolerance=0.01, recipe=recipe)
+        parts = {f"{part} ": scores[part] for part in ALPHAS}
+        cells += cells_of(printed, "10", _correlations(table, labels, parts))
     return cells
 
 
@@ -108,9 +110,10 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
         )
     for column in ("SARI lex", "SARI synt", "SARI add"):
         flawed, sound = _ranking(table, column, "ours"), _ranking(table, column, "sound")
+        swaps = sum(sound.index(better) > sound.index(worse) for better, worse in combinations(flawed, 2))
         lines.append(
             f"{column}: the best system is {flawed[0]} with the artefacts and {sound[0]} soundly; "
-            f"{_swaps(flawed, sound)} of 78 pairs of systems change places."
+            f"{swaps} of 78 pairs of systems change places."
         )
     bleu = table["seq2seqwiki", "BLEU orig"]
     lines.append(
@@ -118,14 +121,6 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
         "removing errors makes it the best system by BLEU is therefore not so: it was the best before."
     )
     return lines
-
-
-def _table1(printed: Printed, pairs: Sequence[Pair], gold: Sequence[Pair]) -> list[Cell]:
-    whole, small = profile(pairs), profile(gold)
-    ours = {(operation.label, "all"): float(operation.pairs) for operation in whole.operations}
-    ours |= {(operation.label, "gold"): float(operation.pairs) for operation in small.operations}
-    recipe = "pairs that contain the label; in the gold, Yawat's default label 'literal' counted as synonym"
-    return cells_of("1", printed["table1"], ours, decimals=0, tolerance=lambda _, value: 0.03 * value, recipe=recipe)
 
 
 def _table3(
@@ -138,25 +133,19 @@ def _table3(
     erroneous = {pair.id for pair in pairs if "err" in pair.labels}
     kept = np.array([pair.id not in erroneous for pair in pairs])
     chosen = [pair for pair in pairs if pair.id not in erroneous]
-    coefficients: Values = {}
-    fit: Values = {}
+    ours: Values = {}
     sound: Values = {}
     for part, alpha in ALPHAS.items():
-        as_published = regression(
-            table[kept], labels, scores[part][kept], groups=[pair.part for pair in chosen], alpha=alpha
+        as_published, by_source = (
+            regression(table[kept], labels, scores[part][kept], groups=groups, alpha=alpha)
+            for groups in ([pair.part for pair in chosen], [pair.source for pair in chosen])
         )
-        by_source = regression(
-            table[kept], labels, scores[part][kept], groups=[pair.source for pair in chosen], alpha=alpha
-        )
-        coefficients |= {(label, part): value for label, value in as_published.coefficients.items()}
-        fit["fitted", part], fit["cross-validated", part] = as_published.r2, as_published.r2_held_out
+        ours |= {(label, part): value for label, value in as_published.coefficients.items()}
+        ours["fitted", part], ours["cross-validated", part] = as_published.r2, as_published.r2_held_out
         sound["cross-validated", part] = by_source.r2_held_out
-    recipe = "Lasso on raw counts, 198 sources without an erroneous reference, alpha " + ", ".join(
-        f"{part} {alpha}" for part, alpha in ALPHAS.items()
-    )
-    cells = cells_of("3", printed["table3"], coefficients, decimals=2, tolerance=0.01, recipe=recipe)
-    recipe += "; cross-validated by leaving out one reference of each source (sound: by leaving out sources)"
-    return cells + cells_of("3 R²", printed["table3_r2"], fit, decimals=2, tolerance=0.01, recipe=recipe, sound=sound)
+    alphas = ", ".join(f"{part} {alpha}" for part, alpha in ALPHAS.items())
+    cells = cells_of(printed, "3", ours, alphas=alphas)
+    return cells + cells_of(printed, "3 R²", ours, sound=sound, alphas=alphas)
 
 
 def _table4(printed: Printed, options: RecipeOptions) -> list[Cell]:
@@ -182,19 +171,8 @@ def _table4(printed: Printed, options: RecipeOptions) -> list[Cell]:
             chosen = [tuple(run[int(identifier) - 1] for identifier in clean[column].ids) for run in runs]
             ours[name, f"SARI {column}"] = _score(sari, flawed[column], chosen)
             sound[name, f"SARI {column}"] = _score(sari, clean[column], chosen)
-    decimals = {column: 2 if column in ("add", "del") else 1 for column in printed["table4"]["columns"]}
-    return cells_of(
-        "4",
-        printed["table4"],
-        ours,
-        decimals=decimals,
-        tolerance=lambda column, _: 0.01 if column in ("add", "del") else 0.1,
-        sound=sound,
-        notes={("seq2seqwiki", "BLEU orig"): "printed is MUSSwiki's"},
-        recipe="SARI with 10 references, BLEU lowercase 13a, EASSE's proportions lowercase; mean of five trainings for "
-        "MUSS and seq2seq; all but orig with the ID<TAB> prefix, SARI also with removed references as blank references "
-        "(sound: without either)",
-    )
+    notes = {("seq2seqwiki", "BLEU orig"): "printed is MUSSwiki's"}
+    return cells_of(printed, "4", ours, sound=sound, notes=notes)
 
 
 def _table6(printed: Printed, pairs: Sequence[Pair], gold: Sequence[Pair]) -> list[Cell]:
@@ -211,17 +189,7 @@ def _table6(printed: Printed, pairs: Sequence[Pair], gold: Sequence[Pair]) -> li
         for label in ("hyponym", "hyperonym")
         for column in ("gold source mean", "gold source sd")
     }
-    recipe = "mean and population deviation of tokens over annotations"
-    return cells_of("6", printed["table6"], ours, decimals=3, tolerance=0.1, recipe=recipe, notes=notes)
-
-
-def _table7(printed: Printed, pairs: Sequence[Pair]) -> list[Cell]:
-    per_pair = profile([pair for pair in pairs if "err" not in pair.labels]).per_pair
-    ours: Values = {(str(number), "pairs"): float(count) for number, count in per_pair.items()}
-    recipe = "pairs by their number of different operations, erroneous ones left out"
-    return cells_of(
-        "7", printed["table7"], ours, decimals=0, tolerance=lambda _, value: max(0.03 * value, 4), recipe=recipe
-    )
+    return cells_of(printed, "6", ours, notes=notes)
 
 
 def _correlations(table: npt.NDArray[np.int64], labels: Sequence[str], scores: dict[str, Floats]) -> Values:
@@ -239,11 +207,7 @@ def _with_artefacts(subset: str) -> EvalSet:
     files = data.paths(f"assetann/{subset}")
     sources = read_lines(files["source"][0])
     references = [(read_lines(path) + [""] * len(sources))[: len(sources)] for path in files["reference"]]
-    return EvalSet(
-        ids=tuple(str(at) for at in range(len(sources))),
-        sources=tuple(sources),
-        references=tuple(zip(*references, strict=True)),
-    )
+    return EvalSet(tuple(map(str, range(len(sources)))), tuple(sources), tuple(zip(*references, strict=True)))
 
 
 def _score(metric: Metric, evalset: EvalSet, runs: Sequence[Sequence[str]], output: int = 0) -> float:
@@ -259,9 +223,3 @@ def _as_counted(pair: Pair) -> Pair:
 
 def _ranking(table: dict[tuple[str, str], Cell], column: str, origin: Origin) -> list[str]:
     return sorted(SYSTEMS, key=lambda system: -table[system, column].value(origin))
-
-
-def _swaps(ranking: Sequence[str], other: Sequence[str]) -> int:
-    """How many pairs stand in another order in the second ranking than in the first."""
-    place = {name: at for at, name in enumerate(other)}
-    return sum(place[first] > place[second] for first, second in combinations(ranking, 2))

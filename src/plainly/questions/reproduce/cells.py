@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -22,6 +22,8 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 # Where a number comes from: print, the recipe, or the recipe without the artefacts of the published files.
 Origin = Literal["published", "ours", "sound"]
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
+Values = dict[tuple[str, str], float]  # by row and column
+_SETTINGS = ("decimals", "tolerance", "recipe", "relative", "columns")  # what is no row in a printed table
 _PUBLISHED = Path(__file__).parent / "published"
 
 
@@ -80,17 +82,18 @@ class Cell:
 
     def json(self) -> Record:
         """As it stands in a reproduction's JSON."""
-        return {
-            "table": self.table,
-            "row": self.row,
-            "column": self.column,
-            "published": self.published,
-            "ours": self.ours,
-            "sound": self.sound,
-            "verdict": self.verdict,
-            "recipe": self.recipe,
-            **({"note": self.note} if self.note else {}),
-        }
+        names = (
+            "table",
+            "row",
+            "column",
+            "published",
+            "ours",
+            "sound",
+            "verdict",
+            "recipe",
+            *(["note"] if self.note else []),
+        )
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,15 +122,12 @@ class Reproduction(Result):
         }
 
     def tables(self) -> list[Table]:
-        by_table: dict[str, list[Cell]] = {}
-        for cell in self.cells:
-            by_table.setdefault(cell.table, []).append(cell)
-        counts = tally(self.cells)
+        tallies = tally(self.cells)
         rows = tuple(
-            (table, str(len(cells)), *(str(counts[table][verdict]) for verdict in VERDICTS))
-            for table, cells in by_table.items()
+            (table, str(counts.total()), *(str(counts[verdict]) for verdict in VERDICTS))
+            for table, counts in tallies.items()
         )
-        in_full = [] if self.brief else [_in_full(table, cells) for table, cells in by_table.items()]
+        in_full = [] if self.brief else [_in_full(table, counts, self.cells) for table, counts in tallies.items()]
         return [*in_full, Table(("table", "cells", *VERDICTS), rows)]
 
     def notes(self) -> list[Note]:
@@ -140,42 +140,38 @@ def published(name: str) -> dict[str, Any]:
 
 
 def cells_of(
-    table: str,
     printed: dict[str, Any],
-    ours: dict[tuple[str, str], float],
+    table: str,
+    ours: Values,
     *,
-    decimals: int | dict[str, int],
-    tolerance: float | Callable[[str, float], float],
-    recipe: str,
-    sound: dict[tuple[str, str], float] | None = None,
+    sound: Values | None = None,
     notes: dict[tuple[str, str], str] | None = None,
+    **said: object,
 ) -> list[Cell]:
-    """One cell for each printed number; ``ours`` and the rest are keyed by row and column.
+    """One cell for each number that the paper prints in a table; ``ours`` and the rest are keyed by row and column.
 
-    ``tolerance`` is a number, or depends on the column and the printed value.
+    Beside its columns and rows, a table of the TOML file has ``decimals``, ``tolerance`` and ``recipe``: each for all
+    cells, or by cell, column or row with ``other`` for the rest; ``relative`` is a tolerance as a share of the value.
+    What is ``said`` fills the gaps of the recipe.
     """
+    settings = printed[table]
     cells = []
-    for row, values in printed.items():
-        if row == "columns":
-            continue
-        for column, value in zip(printed["columns"], values, strict=True):
-            key = (row, column)
+    for row, values in settings.items():
+        for column, value in zip(settings["columns"], values, strict=True) if row not in _SETTINGS else ():
             number = None if value == "NA" else float(value)
-            cells.append(
-                Cell(
-                    table=table,
-                    row=row,
-                    column=column,
-                    published=number,
-                    ours=_none(ours.get(key)),
-                    decimals=decimals[column] if isinstance(decimals, dict) else decimals,
-                    tolerance=tolerance(column, number or 0) if callable(tolerance) else tolerance,
-                    recipe=recipe,
-                    sound=_none((sound or {}).get(key)),
-                    note=(notes or {}).get(key, ""),
-                )
-            )
+            decimals, tolerance, recipe = (_setting(settings[name], row, column) for name in _SETTINGS[:3])
+            tolerance = max(tolerance, settings.get("relative", 0) * (number or 0))
+            computed, soundly = (_none((numbers or {}).get((row, column))) for numbers in (ours, sound))
+            note = (notes or {}).get((row, column), "")
+            recipe = recipe.format(**said)
+            cells.append(Cell(table, row, column, number, computed, decimals, tolerance, recipe, soundly, note))
     return cells
+
+
+def _setting(setting: Any, row: str, column: str) -> Any:
+    if not isinstance(setting, dict):
+        return setting
+    return next(setting[key] for key in (f"{row} {column}", column, row, "other") if key in setting)
 
 
 def tally(cells: Sequence[Cell]) -> dict[str, Counter[str]]:
@@ -186,23 +182,21 @@ def tally(cells: Sequence[Cell]) -> dict[str, Counter[str]]:
     return counts
 
 
-def _in_full(table: str, cells: Sequence[Cell]) -> Table:
+def _in_full(table: str, counts: Counter[str], cells: Sequence[Cell]) -> Table:
     """A table's cells, a row each."""
-    sound = any(cell.sound is not None for cell in cells)
+    cells = [cell for cell in cells if cell.table == table]
+    origins = ORIGINS if any(cell.sound is not None for cell in cells) else ORIGINS[:2]
     rows = tuple(
         (
             cell.row,
             cell.column,
-            _shown(cell.published, cell.decimals),
-            _shown(cell.ours, cell.decimals),
-            *((_shown(cell.sound, cell.decimals),) if sound else ()),
+            *(numbers.number(getattr(cell, origin), cell.decimals, undefined="–") for origin in origins),
             cell.verdict,
             cell.note,
         )
         for cell in cells
     )
-    header = ("row", "column", "published", "ours", *(("sound",) if sound else ()), "verdict", "note")
-    counts = tally(cells)[table]
+    header = ("row", "column", *origins, "verdict", "note")
     summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return Table(
         header,
@@ -215,7 +209,3 @@ def _in_full(table: str, cells: Sequence[Cell]) -> Table:
 
 def _none(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else float(value)
-
-
-def _shown(value: float | None, decimals: int) -> str:
-    return numbers.number(value, decimals, undefined="–")

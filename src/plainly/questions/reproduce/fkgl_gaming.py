@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,17 +32,13 @@ from plainly.metrics.form import Length, Splits
 from plainly.metrics.means import ratio
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.questions.audit.catalogue import chosen
-from plainly.questions.audit.sweep import Curve, Sweep, sweep
+from plainly.questions.audit.sweep import Sweep, sweep
 from plainly.questions.reproduce import stops
-from plainly.questions.reproduce.cells import ORIGINS, Cell, RecipeOptions, cells_of, published
+from plainly.questions.reproduce.cells import ORIGINS, Cell, RecipeOptions, Values, cells_of, published
 from plainly.text import counts
 
 ITEMS = 1077
 SYSTEMS = {"4": "Dress-Ls", "5": "EncDecA", "6": "Hybrid", "7": "Dress", "8": "PBMT-R"}
-BLEU = "bleu"
-SARI = "sari(variant=star,delete=precision,reference_count=8)"
-SARI_SOUND = "sari(variant=star,delete=precision)"
-FKGL_SOUND = "fkgl"
 LEVELS = {10 * step: step for step in range(11)}  # percent → place on a curve
 
 
@@ -75,19 +71,20 @@ class _Scoring:
     recipe: str
 
 
+_SARI = "sari(variant=star,delete=precision,reference_count=8)"
 SCORINGS = {
-    "BLEU": _Scoring(BLEU, BLEU, 0.01, 0.004, "bleu: corpus, cased, 13a, one reference"),
+    "BLEU": _Scoring("bleu", "bleu", 0.01, 0.004, "bleu: corpus, cased, 13a, one reference"),
     "SARI": _Scoring(
-        SARI,
-        SARI_SOUND,
+        _SARI,
+        "sari(variant=star,delete=precision)",
         0.01,
         0.001,
-        f"{SARI}: eight references of which seven are empty, source not tokenised, output and reference 13a; sound: "
+        f"{_SARI}: eight references of which seven are empty, source not tokenised, output and reference 13a; sound: "
         "the one reference there is",
     ),
     "FKGL": _Scoring(
         "paper_fkgl",
-        FKGL_SOUND,
+        "fkgl",
         1.0,
         0.05,
         "FKGL with words/sentences as a whole number; the paper's counter of syllables is not known. sound: fkgl",
@@ -105,8 +102,7 @@ class LicensedOutputs:
     def evalset(self) -> EvalSet:
         # Not EvalSet.of, which takes a blank line for a missing reference: here every line is one.
         ids = tuple(str(place + 1) for place in range(len(self.files["Complex"])))
-        references = tuple((line,) for line in self.files["Reference"])
-        return EvalSet(ids, self.files["Complex"], references)
+        return EvalSet(ids, self.files["Complex"], tuple((line,) for line in self.files["Reference"]))
 
 
 def run(options: RecipeOptions) -> list[Cell]:
@@ -121,7 +117,7 @@ def run(options: RecipeOptions) -> list[Cell]:
     printed = published("fkgl-gaming")
     cells: list[Cell] = []
     if options.wants("3"):
-        cells += _table3(printed["table3"], outputs)
+        cells += _table3(printed, outputs)
     if options.tables is None or options.tables - {"3"} or options.figures:
         swept = _sweep(outputs, options)
         cells += [cell for cell in _swept(printed, swept) if options.wants(cell.table)]
@@ -141,12 +137,14 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
         lines.append(f"How far apart the six modifications leave Dress-Ls's SARI at 100 %: {said}.")
     whole = {
         system: [
-            cell for cell in cells if cell.table == "10" and cell.row.startswith(f"{system} ") and cell.column == "0 %"
+            cell.published or 0
+            for cell in cells
+            if (cell.table, cell.column) == ("10", "0 %") and cell.row.startswith(f"{system} ")
         ]
         for system in ("Dress-Ls", "EncDecA")
     }
     if all(len(parts) == 12 for parts in whole.values()):
-        sari = {system: sum(cell.published or 0 for cell in parts) / 12 for system, parts in whole.items()}
+        sari = {system: sum(parts) / 12 for system, parts in whole.items()}
         lines.append(
             f"The parts that Table 10 prints for the unmodified Dress-Ls make a SARI of {sari['Dress-Ls']:.4f}; those "
             f"it prints under the other systems make {sari['EncDecA']:.4f}, and Table 1 says .363 for Dress-Ls."
@@ -158,9 +156,8 @@ def read(directory: Path) -> LicensedOutputs:
     """The seven files, whatever their endings; all of the same length."""
     if not directory.is_dir():
         raise BadInput(f"There is no directory {directory}.")
-    files = {}
-    for name in ("Complex", "Reference", *SYSTEMS.values()):
-        files[name] = tuple(read_lines(_find(directory, name)))
+    names = ("Complex", "Reference", *SYSTEMS.values())
+    files = {name: tuple(read_lines(_find(directory, name))) for name in names}
     lengths = {name: len(lines) for name, lines in files.items()}
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{name} {length}" for name, length in lengths.items())
@@ -192,7 +189,7 @@ def _sweep(outputs: LicensedOutputs, options: RecipeOptions) -> Sweep:
     return sweep(
         outputs.evalset,
         {system: outputs.files[system] for system in systems},
-        [BLEU, SARI, SARI_SOUND, PaperFkgl(), FKGL_SOUND],
+        ["bleu", _SARI, SCORINGS["SARI"].sound, PaperFkgl(), "fkgl"],
         chosen("paper", outputs.evalset),
         trials=options.trials,
         seed=options.seed,
@@ -202,61 +199,47 @@ def _sweep(outputs: LicensedOutputs, options: RecipeOptions) -> Sweep:
 
 
 def _swept(printed: dict[str, Any], swept: Sweep) -> Iterator[Cell]:
-    yield from _table1(printed["table1"], swept)
-    yield from _parts_table("2", "Dress-Ls", printed["table2"], swept)
+    attacks = [attack.name for attack in swept.design.attacks]
+    for metric, systems in printed["1"].items():
+        for system in [system for system in systems if system in swept.systems]:
+            modified = dict(systems[system])
+            unharmed = _headline(
+                "1", f"{system} {metric}", modified.pop("unharmed"), metric, system, attacks[0], 0, swept
+            )
+            yield replace(unharmed, decimals=3)
+            yield from _levels("1", metric, system, modified, [10, 50, 100], swept)
+    yield from _parts_table("2", "Dress-Ls", printed["2"], swept)
     for table, system in SYSTEMS.items():
         if system in swept.systems:
-            for metric, rows in printed[f"table{table}"].items():
-                yield from _levels(table, metric, system, rows, [10 * step for step in range(1, 11)], swept)
+            for metric, rows in printed[table].items():
+                yield from _levels(table, metric, system, rows, list(LEVELS)[1:], swept)
     for table, metric in (("9", "BLEU"), ("10", "SARI")):
-        for system, rows in printed[f"table{table}"].items():
+        for system, rows in printed[table].items():
             if system in swept.systems:
                 named = {f"{metric} {row}": values for row, values in rows.items()}
                 yield from _parts_table(table, system, named, swept)
-
-
-def _table1(printed: dict[str, Any], swept: Sweep) -> Iterator[Cell]:
-    for metric, systems in printed.items():
-        for system, rows in systems.items():
-            if system not in swept.systems:
-                continue
-            modified = {row: values for row, values in rows.items() if row != "unharmed"}
-            first = next(iter(modified))
-            yield _cell("1", f"{system} {metric}", "0 %", rows["unharmed"], metric, system, first, 0, swept, decimals=3)
-            yield from _levels("1", metric, system, modified, [10, 50, 100], swept)
 
 
 def _levels(
     table: str, metric: str, system: str, rows: dict[str, list[float]], percents: Iterable[int], swept: Sweep
 ) -> Iterator[Cell]:
     for attack, values in rows.items():
+        row = f"{system} {metric} {attack}" if table == "1" else f"{metric} {attack}"
         for percent, value in zip(percents, values, strict=True):
             if not math.isnan(value):  # not legible in the copy at hand
-                row = f"{system} {metric} {attack}" if table == "1" else f"{metric} {attack}"
-                yield _cell(table, row, f"{percent} %", value, metric, system, attack, LEVELS[percent], swept)
+                yield _headline(table, row, value, metric, system, attack, percent, swept)
 
 
-def _cell(
-    table: str,
-    row: str,
-    column: str,
-    value: float,
-    metric: str,
-    system: str,
-    attack: str,
-    level: int,
-    swept: Sweep,
-    *,
-    decimals: int = 4,
+def _headline(
+    table: str, row: str, value: float, metric: str, system: str, attack: str, percent: int, swept: Sweep
 ) -> Cell:
-    scoring = SCORINGS[metric]
-
-    def at(spec: str) -> float:
-        return scoring.scale * float(swept.headline(system, attack, spec)[level])
-
-    sound = at(scoring.sound) if scoring.sound != scoring.spec else None
+    scoring, level = SCORINGS[metric], LEVELS[percent]
+    ours, sound = (
+        scoring.scale * float(swept.headline(system, attack, spec)[level]) for spec in (scoring.spec, scoring.sound)
+    )
     recipe = f"{scoring.recipe}{_trials(swept, level)}"
-    return Cell(table, row, column, value, at(scoring.spec), decimals, scoring.tolerance, recipe, sound)
+    soundly = None if scoring.sound == scoring.spec else sound
+    return Cell(table, row, f"{percent} %", value, ours, 4, scoring.tolerance, recipe, soundly)
 
 
 def _parts_table(table: str, system: str, rows: dict[str, list[float]], swept: Sweep) -> Iterator[Cell]:
@@ -267,29 +250,26 @@ def _parts_table(table: str, system: str, rows: dict[str, list[float]], swept: S
         for place, value in enumerate(values):
             attack, level = attacks[max(place - 1, 0)], 10 if place else 0
             repeats = system != "Dress-Ls" and (place > 0 or metric == "SARI")
-            shown = "Dress-Ls" if repeats else system
-            sound = scoring.sound if metric == "SARI" else scoring.spec
+            sound = _part(swept, system, attack, scoring.sound, part, level)
             yield Cell(
                 table=table,
                 row=row if table == "2" else f"{system} {part}",
                 column=attack if place else "0 %",
                 published=value,
-                ours=0.01 * _part(swept.curve(shown, attack, scoring.spec), swept, scoring.spec, part, level),
+                ours=_part(swept, "Dress-Ls" if repeats else system, attack, scoring.spec, part, level),
                 decimals=4,
                 tolerance=0.004,
                 recipe=f"{scoring.recipe}{_trials(swept, level)}",
-                sound=0.01 * _part(swept.curve(system, attack, sound), swept, sound, part, level)
-                if repeats or metric == "SARI"
-                else None,
+                sound=sound if repeats or metric == "SARI" else None,
                 note="the paper prints Dress-Ls's value here; sound is this system's own" if repeats else "",
             )
 
 
-def _part(curve: Curve, swept: Sweep, spec: str, part: str, level: int) -> float:
+def _part(swept: Sweep, system: str, attack: str, spec: str, part: str, level: int) -> float:
     """A part by the paper's name for it: "2-gram" of BLEU, "2-gram Add F1" of SARI."""
     n, _, operation = part.partition(" ")
     name = f"{operation.split()[0].lower()}{n[0]}" if operation else f"precision{n[0]}"
-    return float(curve.mean[level, swept.design.metrics[spec].outputs.index(name)])
+    return 0.01 * float(swept.curve(system, attack, spec).mean[level, swept.design.metrics[spec].outputs.index(name)])
 
 
 def _trials(swept: Sweep, level: int) -> str:
@@ -302,39 +282,21 @@ def _other_items(items: int) -> str:
 
 
 def _table3(printed: dict[str, Any], outputs: LicensedOutputs) -> list[Cell]:
-    evalset = outputs.evalset
-    cells: list[Cell] = []
-    for row, values in printed.items():
-        if row == "columns":
-            continue
+    evalset, columns = outputs.evalset, printed["3"]["columns"]
+    ours: Values = {}
+    sound: Values = {}
+    how = ""
+    for row in ("Original", "Reference", *SYSTEMS.values()):
         lines = outputs.files["Complex" if row == "Original" else row]
         sentences, how = count_sentences(lines)
         words = float(Length(variant="kauchak").measure(evalset, ["\n".join(lines)])[0, 1])
         totals = Length().measure(evalset, lines).sum(axis=0)
-        stops = Splits().measure(evalset, lines)
-        ours = (
-            words / sentences,
-            totals[2] / words,
-            100 * dict(zip(Splits.outputs, Splits().score(stops.sum(axis=0)), strict=True))["full_stops"],
-        )
-        sound = (totals[1] / totals[0], totals[2] / totals[1], math.nan)
-        recipes = (
-            f"words of the whole file, runs of punctuation between spaces included, by {how}; sound: plainly's own "
-            "words and sentences",
-            "syllables by plainly's rules by the same words; the paper's counter is not known. sound: by plainly's own",
-            "lines with more full stops than the source",
-        )
-        for place, column in enumerate(printed["columns"]):
-            cells += cells_of(
-                "3",
-                {"columns": [column], row: [values[place]]},
-                {(row, column): ours[place]},
-                decimals=2 if (row, place) == ("Original", 0) else 3,
-                tolerance=(0.05, 0.1, 0.1)[place],
-                recipe=f"{recipes[place]}{_other_items(len(lines))}",
-                sound={(row, column): sound[place]},
-            )
-    return cells
+        split = Splits().score(Splits().measure(evalset, lines).sum(axis=0))[Splits.outputs.index("full_stops")]
+        as_printed = (words / sentences, totals[2] / words, 100 * split)
+        soundly = (totals[1] / totals[0], totals[2] / totals[1], math.nan)
+        ours |= {(row, column): float(value) for column, value in zip(columns, as_printed, strict=True)}
+        sound |= {(row, column): float(value) for column, value in zip(columns, soundly, strict=True)}
+    return cells_of(printed, "3", ours, sound=sound, how=how, other_items=_other_items(len(evalset)))
 
 
 def count_sentences(lines: Sequence[str]) -> tuple[int, str]:
@@ -357,7 +319,7 @@ def draw(swept: Sweep, printed: dict[str, Any], directory: Path) -> list[Path]:
         scoring = SCORINGS[metric]
         crosses = {
             attack: [(10.0 * (place + 1), value / scoring.scale) for place, value in enumerate(values)]
-            for attack, values in printed["table4"][metric].items()
+            for attack, values in printed["4"][metric].items()
         }
         title = f"Figure {number}: {metric} of Dress-Ls"
         chart = figures.figure(swept, "Dress-Ls", scoring.spec, title=title, axis=metric, marks=crosses)

@@ -13,6 +13,7 @@ What the recipe had to find out:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,15 +42,16 @@ def run(options: RecipeOptions) -> list[Cell]:
     judgements = load_ratings("simplicity-da", progress=options.progress)
     units = judgements[SIMPLICITY].units()
     trained = set(map(str, data.table("simpeval/past", progress=options.progress)["original"]))
-    chosen = Filter(without_sources=trained)
     cells: list[Cell] = []
     if options.wants("filter"):
-        cells += _filter(printed, judgements, units, chosen)
+        cells += _filter(printed, judgements, units, trained)
     if options.wants("relations"):
         cells += _relations(printed, judgements, units)
     if options.wants("4"):
-        cells += _table4(printed, judgements, units, chosen, options)
-        cells += _sle(printed, judgements, units, chosen)
+        chosen = Filter(without_sources=trained)
+        kept = units[chosen.mask(judgements, units)]
+        cells += _table4(printed, judgements, kept, chosen, options)
+        cells += _sle(printed, judgements, kept)
     if options.wants("csv"):
         cells += _csv(judgements, units, options)
     return cells
@@ -72,26 +74,16 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
-def _filter(printed: dict[str, Any], judgements: Judgements, units: Units, chosen: Filter) -> list[Cell]:
-    trained = Filter(dimensions=(), without_sources=chosen.without_sources)
-    left = chosen.mask(judgements, units)
-    by_points = Filter(threshold=0.3, unit="points", without_sources=chosen.without_sources)
-    plain = Filter(threshold=0.3, unit="points")
+def _filter(printed: dict[str, Any], judgements: Judgements, units: Units, trained: set[str]) -> list[Cell]:
+    plain, points = Filter(), Filter(threshold=0.3, unit="points")
+    filters = (plain, replace(plain, without_sources=trained), points, replace(points, without_sources=trained))
+    kept = [int(outputs.mask(judgements, units).sum()) for outputs in filters]
     note = (
-        f"mean + .3 sd keeps {int(Filter().mask(judgements, units).sum())} outputs, {int(left.sum())} without these; "
-        f"a z-score of .3 keeps {int(plain.mask(judgements, units).sum())} and "
-        f"{int(by_points.mask(judgements, units).sum())}"
+        f"mean + .3 sd keeps {kept[0]} outputs, {kept[1]} without these; a z-score of .3 keeps {kept[2]} and {kept[3]}"
     )
+    untrained = Filter(dimensions=(), without_sources=trained).mask(judgements, units)
     key = ("in the LENS training data", "outputs")
-    return cells_of(
-        "filter",
-        printed["filter"],
-        {key: float(np.sum(~trained.mask(judgements, units)))},
-        decimals=0,
-        tolerance=0,
-        recipe="outputs whose source is among SimpEval-past's, letters and digits compared",
-        notes={key: note},
-    )
+    return cells_of(printed, "filter", {key: float(np.sum(~untrained))}, notes={key: note})
 
 
 def _relations(printed: dict[str, Any], judgements: Judgements, units: Units) -> list[Cell]:
@@ -100,56 +92,35 @@ def _relations(printed: dict[str, Any], judgements: Judgements, units: Units) ->
         ("Pearson with simplicity", name): correlation(simplicity, judgements.human(f"{name}_zscore", units))
         for name in ("fluency", "meaning")
     }
-    return cells_of(
-        "relations", printed["relations"], ours, decimals=3, tolerance=0.003, recipe="Pearson of z-scores, 600 outputs"
-    )
+    return cells_of(printed, "relations", ours)
 
 
 def _table4(
     printed: dict[str, Any], judgements: Judgements, units: Units, chosen: Filter, options: RecipeOptions
 ) -> list[Cell]:
-    kept = chosen.mask(judgements, units)
-    human = judgements.human(SIMPLICITY, units)[kept]
-    own = score_units(judgements, units[kept], list(OWN.values()), references="all")
+    human = judgements.human(SIMPLICITY, units)
+    own = score_units(judgements, units, list(OWN.values()), references="all")
     ours, sound, notes = {}, {}, {}
     for row, column in CSV_COLUMNS.items():
-        values = csv_scores(column, "all", units, options)[kept]
+        values = csv_scores(column, "all", units, options)
         ours[row, "Simplicity-DA"] = abs(correlation(values, human))
-        notes[row, "Simplicity-DA"] = f"p {p_value(values, human):.2g}, n {int(kept.sum())}"
+        notes[row, "Simplicity-DA"] = f"p {p_value(values, human):.2g}, n {len(human)}"
         if row in OWN:
             sound[row, "Simplicity-DA"] = abs(correlation(own[OWN[row]].segments, human))
-    return cells_of(
-        "4",
-        printed["table4"],
-        ours,
-        decimals=3,
-        tolerance=0.003,
-        recipe=f"absolute Pearson with simplicity z-scores; {chosen}; scores of the csv, 22 references; sound: "
-        f"{', '.join(OWN.values())}",
-        sound=sound,
-        notes=notes,
-    )
+    return cells_of(printed, "4", ours, sound=sound, notes=notes, filter=chosen, own=", ".join(OWN.values()))
 
 
-def _sle(printed: dict[str, Any], judgements: Judgements, units: Units, chosen: Filter) -> list[Cell]:
+def _sle(printed: dict[str, Any], judgements: Judgements, units: Units) -> list[Cell]:
     """ΔSLE, where the metric is installed with weights; otherwise nothing, and the conclusions say so."""
     if "sle" not in registry.names():
         return []
-    kept = chosen.mask(judgements, units)
     try:
-        scores: MetricScores = score_units(judgements, units[kept], ["sle"], references="all")
+        scores: MetricScores = score_units(judgements, units, ["sle"], references="all")
     except (PlainlyError, ImportError):
         return []
-    human = judgements.human(SIMPLICITY, units)[kept]
+    human = judgements.human(SIMPLICITY, units)
     ours = {("ΔSLE", "Simplicity-DA"): abs(correlation(scores["sle"].segments, human))}
-    return cells_of(
-        "sle",
-        printed["sle"],
-        ours,
-        decimals=3,
-        tolerance=0.003,
-        recipe=f"absolute Pearson of {scores['sle'].signature}",
-    )
+    return cells_of(printed, "sle", ours, signature=scores["sle"].signature)
 
 
 def _csv(judgements: Judgements, units: Units, options: RecipeOptions) -> list[Cell]:
@@ -158,19 +129,9 @@ def _csv(judgements: Judgements, units: Units, options: RecipeOptions) -> list[C
     for theirs, ours in SETS.items():
         of_csv = csv_scores("sari", theirs, units, options)
         again = score_units(judgements, units, [CSV_SARI], references=ours)[CSV_SARI].segments
-        cells.append(
-            Cell(
-                table="csv",
-                row=theirs,
-                column="mean SARI of 600 outputs",
-                published=float(of_csv.mean()),
-                ours=float(again.mean()),
-                decimals=9,
-                tolerance=0,
-                recipe=CSV_SARI,
-                note=f"largest difference {float(np.abs(of_csv - again).max()):.1g}",
-            )
-        )
+        note = f"largest difference {float(np.abs(of_csv - again).max()):.1g}"
+        column, means = "mean SARI of 600 outputs", (float(of_csv.mean()), float(again.mean()))
+        cells.append(Cell("csv", theirs, column, *means, decimals=9, tolerance=0, recipe=CSV_SARI, note=note))
     return cells
 
 

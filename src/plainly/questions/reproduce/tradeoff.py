@@ -23,15 +23,8 @@ from plainly.ratings import Judgements
 from plainly.ratings import load as load_ratings
 
 # Identity, Moses, SBMT-SARI and NTS: the seven systems of the BLEU paper that do not split.
-SEVEN = (
-    "Identity",
-    "Moses",
-    "SBMT-SARI",
-    "NTS-h1_default_model",
-    "NTS-h1_w2v_model",
-    "NTS-h4_default_model",
-    "NTS-h4_w2v_model",
-)
+NTS = tuple(f"NTS-{beam}_{model}_model" for beam in ("h1", "h4") for model in ("default", "w2v"))
+SEVEN = ("Identity", "Moses", "SBMT-SARI", *NTS)
 BUDGET = 100
 
 
@@ -57,34 +50,21 @@ def run(options: RecipeOptions) -> list[Cell]:
 
 def _resampled(printed: dict[str, Any], row: str, pilot: Pilot, options: RecipeOptions) -> list[Cell]:
     """How well fewer raters, and a budget spent in several ways, keep the pattern of significant differences."""
-    recipe = f"{row}, {pilot.test} t-test at p < .01, 1,000 draws; other data than the paper's"
+    how = f"{row}, {pilot.test} t-test at p < .01, 1,000 draws; other data than the paper's"
     rng = np.random.default_rng(options.seed)
     cells: list[Cell] = []
     if options.wants("raters"):
         points = dict(zip(("1 rater", "2 raters"), resampling.raters(pilot, (1, 2), rng=rng), strict=True))
-        cells += cells_of(
-            "raters",
-            printed["raters"],
-            {("adequacy", column): point.tau_as_listed for column, point in points.items()},
-            decimals=2,
-            tolerance=0.02,
-            recipe=recipe,
-            sound={("adequacy", column): point.tau for column, point in points.items()},
-        )
+        ours = {("adequacy", column): point.tau_as_listed for column, point in points.items()}
+        sound = {("adequacy", column): point.tau for column, point in points.items()}
+        cells += cells_of(printed, "raters", ours, sound=sound, how=how)
     if options.wants("budget"):
         counts = [count for count in (1, 2, 3, 5, 10) if count <= max(3, round(pilot.raters))]
         spent = resampling.budget(pilot, BUDGET, counts, rng=rng)
         falls = all(fewer.tau > more.tau for fewer, more in pairwise(spent))
         key = ("adequacy", "agreement falls as raters are added")
-        cells += cells_of(
-            "budget",
-            printed["budget"],
-            {key: float(falls)},
-            decimals=0,
-            tolerance=0,
-            recipe=f"{recipe}; {BUDGET} ratings a system",
-            notes={key: ", ".join(f"{point.sentences}×{point.raters} {point.tau:.2f}" for point in spent)},
-        )
+        notes = {key: ", ".join(f"{point.sentences}×{point.raters} {point.tau:.2f}" for point in spent)}
+        cells += cells_of(printed, "budget", {key: float(falls)}, notes=notes, how=how, budget=BUDGET)
     return [replace(cell, row=row) for cell in cells]
 
 
@@ -115,13 +95,5 @@ def _relations(printed: dict[str, Any], name: str, judgements: Judgements, dimen
         correlation = relation.correlation
         ours[row, "R²"], ours[row, "sign"] = relation.r2, float(np.sign(correlation.value))
         notes[row, "R²"] = f"r {correlation.value:.3f}, slope {relation.slope:.2f}, p {correlation.p_value:.1g}"
-    cells = cells_of(
-        "relations",
-        printed["relations"],
-        ours,
-        decimals=2,
-        tolerance=0.02,
-        recipe="squared Pearson correlation of mean ratings over outputs; other data than the paper's",
-        notes=notes,
-    )
+    cells = cells_of(printed, "relations", ours, notes=notes)
     return [replace(cell, row=f"{name}: {cell.row}") for cell in cells]
