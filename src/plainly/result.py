@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from plainly.errors import MissingExtra, for_python
@@ -101,12 +101,16 @@ class Result(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Listing(Result):
-    """What there is to choose from, a row each: metrics, papers, codes. ``columns`` are those shown, with headings."""
+    """What there is to choose from, a row each: metrics, papers, codes. ``columns`` are those shown, with headings.
+
+    Where it is to be read and not looked up in a table, ``prose`` stands in place of columns.
+    """
 
     payload: Record
     rows: tuple[Record, ...]
-    columns: Mapping[str, str]
+    columns: Mapping[str, str] = field(default_factory=dict)
     remark: str = ""
+    prose: str = ""
 
     def records(self) -> list[Record]:
         return list(self.rows)
@@ -115,11 +119,14 @@ class Listing(Result):
         return self.payload
 
     def tables(self) -> list[Table]:
+        if self.prose:
+            return []
         rows = tuple(tuple(str(row[column]) for column in self.columns) for row in self.rows)
         return [Table(tuple(self.columns.values()), rows, text_columns=frozenset(range(len(self.columns))))]
 
     def notes(self) -> list[Note]:
-        return [Note(self.remark)] if self.remark else []
+        claims = [Note(self.prose, kind="claim")] if self.prose else []
+        return [*claims, *([Note(self.remark)] if self.remark else [])]
 
 
 def warnings(result: Result) -> list[Record]:

@@ -159,7 +159,7 @@ def advise(evaluation: Evaluation) -> list[Note]:
     ]
     if evaluation.outputs is not None:
         written = {system: texts for system, texts in evaluation.outputs.items() if not system.startswith("(")}
-        notes += doctor.quick(evaluation.evalset, written, evaluation.specs)
+        notes += doctor.diagnose(evaluation.evalset, written, evaluation.specs, quick=True)
     return notes
 
 

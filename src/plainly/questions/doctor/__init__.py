@@ -7,8 +7,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any, Unpack
 
 from plainly import registry
@@ -18,22 +20,16 @@ from plainly.inputs.texts import Inputs, TextArguments, take
 from plainly.protocol import Metric
 from plainly.questions.doctor import alignment, content, notation
 from plainly.questions.doctor import language as languages
-from plainly.questions.doctor.subject import CHECKS, Check, Subject
+from plainly.questions.doctor.subject import CHECKS, Subject
 from plainly.render.numbers import counted
-from plainly.result import Note, Record, Result, Table
+from plainly.result import Listing, Note, Record, Result, Table
 
-__all__ = ["CHECKS", "Check", "Codes", "Diagnosis", "Subject", "codes", "diagnose", "doctor", "explain", "quick"]
+__all__ = ["CHECKS", "EXPLANATIONS", "Diagnosis", "Subject", "diagnose", "doctor", "explain"]
 
 # The modules of checks; importing them registers what they check.
 MODULES = (content, notation, alignment, languages)
 
-# Warnings that other commands give; they are explained here too.
-_OTHERS = {
-    "small-subset": "A subset has fewer than 100 items. Intervals and tests keep their promises from about 100 items "
-    "on; below that, intervals are too narrow, and a difference has to be very large to be more than chance.",
-    "few-draws": "Correcting for many comparisons multiplies p-values, and the smallest possible p-value is one over "
-    "the number of draws plus one. With too few draws nothing can be significant. More draws cost little.",
-}
+EXPLANATIONS = tomllib.loads(files(__name__).joinpath("codes.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,25 +72,6 @@ class Diagnosis(Result):
         return super().__repr__() or self.notes()[0].message
 
 
-@dataclass(frozen=True, repr=False)
-class Codes(Result):
-    """Codes of warnings with what they mean and what to do about them: texts to be read, not a table."""
-
-    explained: Mapping[str, str]
-
-    def records(self) -> list[Record]:
-        return [{"code": code, "explanation": text} for code, text in self.explained.items()]
-
-    def json(self) -> Record:
-        return {"schema": "plainly.codes/1", **self.explained}
-
-    def tables(self) -> list[Table]:
-        return []
-
-    def notes(self) -> list[Note]:
-        return [Note("\n\n".join(f"{code}\n  {text}" for code, text in self.explained.items()), kind="claim")]
-
-
 def doctor(
     data: Any = None,
     *,
@@ -122,32 +99,22 @@ def diagnose(
     specs: Sequence[str] = (),
     *,
     language: str | None = None,
+    quick: bool = False,
 ) -> list[Note]:
-    """The warnings of all checks, which look at every item."""
-    return _warnings(Subject(evalset, outputs, tuple(specs), language))
+    """The warnings of all checks on every item, or ``quick`` on some two hundred: cheap enough for every run."""
+    subject = Subject(evalset, outputs, tuple(specs), language, quick)
+    return [replace(warning, code=code) for code, check in CHECKS.items() for warning in check(subject)]
 
 
-def quick(evalset: EvalSet, outputs: Mapping[str, Sequence[str]], specs: Sequence[str] = ()) -> list[Note]:
-    """The warnings of all checks on some two hundred items: cheap enough for every run."""
-    return _warnings(Subject(evalset, outputs, tuple(specs), quick=True))
-
-
-def codes() -> tuple[str, ...]:
-    """Every code that can be explained."""
-    return (*CHECKS, *_OTHERS)
-
-
-def explain(*asked: str) -> Codes:
+def explain(*asked: str) -> Listing:
     """What codes mean and what to do about them; without any, all of them."""
-    known = {**{code: check.explanation for code, check in CHECKS.items()}, **_OTHERS}
     for code in asked:
-        if code not in known:
-            raise UnknownName("code", code, known, see="plainly doctor --list")
-    return Codes({code: known[code] for code in asked or known})
-
-
-def _warnings(subject: Subject) -> list[Note]:
-    return [warning for check in CHECKS.values() for warning in check.run(subject)]
+        if code not in EXPLANATIONS:
+            raise UnknownName("code", code, EXPLANATIONS, see="plainly doctor --list")
+    explained = {code: EXPLANATIONS[code] for code in asked or EXPLANATIONS}
+    rows = tuple({"code": code, "explanation": text} for code, text in explained.items())
+    prose = "\n\n".join(f"{code}\n  {text}" for code, text in explained.items())
+    return Listing({"schema": "plainly.codes/1", **explained}, rows, prose=prose)
 
 
 def _inputs(data: Any, texts: TextArguments) -> Inputs:

@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from plainly.questions.doctor.subject import Collection, Subject, check, warning
 from plainly.result import Note
@@ -18,48 +17,30 @@ _COMMON = 20
 _OWN, _OTHER, _SHARED = 0.2, 0.6, 4
 
 
-@dataclass(frozen=True)
-class _Misfit:
-    place: int
-    item: int
-    fits: int  # the item whose source it fits better
-
-
-@check(
-    "misaligned",
-    """Some texts share the words of another item's source and hardly any with their own: lines were lost, added or
-    sorted on the way. From there on every score is that of unrelated sentences. Look at the items that are named; a
-    constant distance means that one line is missing or double.""",
-)
+@check("misaligned")
 def misaligned(subject: Subject) -> Iterator[Note]:
     if not subject.sources.lines:
         return
     index = _index(subject)
     for texts in (subject.references, *subject.systems.values()):
-        misfits = _misfits(texts, index) if not _turned(subject, texts, index) else []
+        misfits = _misfits(texts, index) if not _turned(subject, texts, index) else {}
         if misfits:
-            places = [misfit.place for misfit in misfits]
-            shift, times = Counter(misfit.fits - misfit.item for misfit in misfits).most_common(1)[0]
+            shift, times = Counter(fits - texts.owners[place] for place, fits in misfits.items()).most_common(1)[0]
             mostly = f", mostly {abs(shift)} {'later' if shift > 0 else 'earlier'}"
             pattern = mostly if times > max(3, len(misfits) / 2) else ""
-            example = subject.evalset.ids[misfits[0].fits]
+            places = list(misfits)
+            example = subject.evalset.ids[misfits[places[0]]]
             better = f"{texts.items(places)} fit another source better{pattern}"
-            yield texts.warning("misaligned", f"{better}; the first fits that of item {example}.", places)
+            yield texts.warning(f"{better}; the first fits that of item {example}.", places)
 
 
-@check(
-    "transposed-references",
-    """Most references belong to other items. Either the list of references is turned (one list for each reference, as
-    for sacrebleu, where plainly takes one for each item) or the references are of another set. Turn them:
-    list(zip(*references)).""",
-)
+@check("transposed-references")
 def transposed_references(subject: Subject) -> Iterator[Note]:
     if not subject.sources.lines or not subject.references.lines:
         return
     index = _index(subject)
     if _turned(subject, subject.references, index):
         yield warning(
-            "transposed-references",
             "Most references share their words with the sources of other items, not with their own.",
             where="the references",
         )
@@ -105,8 +86,9 @@ class _Index:
         }
 
 
-def _misfits(texts: Collection, index: _Index) -> list[_Misfit]:
-    misfits = []
+def _misfits(texts: Collection, index: _Index) -> dict[int, int]:
+    """The places of texts that fit another item's source better → that item."""
+    misfits = {}
     for place, (line, item) in enumerate(zip(texts.lines, texts.owners, strict=True)):
         rare = index.rare(line)
         total = sum(rare.values())
@@ -123,5 +105,5 @@ def _misfits(texts: Collection, index: _Index) -> list[_Misfit]:
                 shared[other] += 1
         best = max(weights, key=lambda other: weights[other])
         if weights[best] >= _OTHER * total and shared[best] >= _SHARED:
-            misfits.append(_Misfit(place, item, best))
+            misfits[place] = best
     return misfits

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 
-from plainly.questions.doctor.subject import Subject, check, some, warning
+from plainly.questions.doctor.subject import UNNAMED, Collection, Subject, check, some, warning
 from plainly.render.numbers import percent
 from plainly.result import Note
 
@@ -18,11 +18,7 @@ _MANY_CUT = 0.2
 _PUBLIC = 10_000
 
 
-@check(
-    "duplicate-items",
-    """The same source stands in the set more than once. Such items do not vary on their own: intervals become too
-    narrow and tests too sure. Remove them, or give both the same group (--groups).""",
-)
+@check("duplicate-items")
 def duplicate_items(subject: Subject) -> Iterator[Note]:
     first: dict[str, int] = {}
     double = []
@@ -35,50 +31,29 @@ def duplicate_items(subject: Subject) -> Iterator[Note]:
         double = [place for place in double if groups[owners[place]] != groups[owners[first[lines[place]]]]]
     if double:
         message = f"Sources that came before: {subject.sources.items(double)}."
-        yield warning("duplicate-items", message, ids=subject.sources.ids(double))
+        yield warning(message, ids=subject.sources.ids(double))
 
 
-@check(
-    "reference-is-source",
-    """Most references repeat the source word for word. SARI then rewards doing nothing, and BLEU does so even more.
-    A few such references are usual, since not every sentence needs simplifying; where they are the majority, the files
-    may be mixed up.""",
-)
+@check("reference-is-source")
 def reference_is_source(subject: Subject) -> Iterator[Note]:
-    sources, references = subject.evalset.sources, subject.references
+    references = subject.references
     if not references.lines or not subject.sources.lines:
         return
-    same = [
-        place
-        for place, (text, owner) in enumerate(zip(references.lines, references.owners, strict=True))
-        if text.split() == sources[owner].split()
-    ]
+    same = references.copies(subject.evalset.sources)
     if len(same) > 0.5 * len(references.lines):
-        yield warning(
-            "reference-is-source",
-            f"{len(same)} of {len(references.lines)} references are the source, word for word.",
-            where="the references",
-            ids=references.ids(same),
-        )
+        message = f"{len(same)} of {len(references.lines)} references are the source, word for word."
+        yield warning(message, where=references.name, ids=references.ids(same))
 
 
-@check(
-    "empty-outputs",
-    """The system wrote nothing for some items. Empty outputs get the worst score of most metrics, no score of others,
-    and of FKGL they simply vanish. If the system failed there, say how often.""",
-)
+@check("empty-outputs")
 def empty_outputs(subject: Subject) -> Iterator[Note]:
     for texts in subject.systems.values():
         empty = [place for place, line in enumerate(texts.lines) if not line.strip()]
         if empty:
-            yield texts.warning("empty-outputs", f"empty for {texts.items(empty)}.", empty)
+            yield texts.warning(f"empty for {texts.items(empty)}.", empty)
 
 
-@check(
-    "empty-references",
-    """Some items have fewer references than others, or none: blank lines in a references file mean that. Scores with
-    fewer references are lower, so items are not alike; metrics that need references refuse items without any.""",
-)
+@check("empty-references")
 def empty_references(subject: Subject) -> Iterator[Note]:
     counts = subject.evalset.reference_counts
     if not subject.evalset.references or not len(counts):
@@ -89,20 +64,11 @@ def empty_references(subject: Subject) -> Iterator[Note]:
         bare = sum(int(counts[i] == 0) for i in fewer)
         ids = tuple(subject.evalset.ids[i] for i in fewer[:20])
         none = f", {bare} of them none" if bare else ""
-        yield warning(
-            "empty-references",
-            f"Fewer than {most} references{none}: {some(ids, len(fewer))}.",
-            where="the references",
-            ids=ids,
-        )
+        message = f"Fewer than {most} references{none}: {some(ids, len(fewer))}."
+        yield warning(message, where=subject.references.name, ids=ids)
 
 
-@check(
-    "fewer-references",
-    """The sources are those of a public test set which comes with more references than were given. Scores with one
-    reference cannot be compared with published ones, which use all of them: SARI and BLEU both rise with every
-    reference.""",
-)
+@check("fewer-references")
 def fewer_references(subject: Subject) -> Iterator[Note]:
     evalset = subject.evalset
     if not evalset.references or not subject.sources.lines or len(evalset) > _PUBLIC:
@@ -115,14 +81,10 @@ def fewer_references(subject: Subject) -> Iterator[Note]:
     there = int(evalset.reference_counts.max(initial=0))
     if promised and there not in promised.values() and there < max(promised.values()):
         known = " and ".join(f"{name} ({count} references an item)" for name, count in promised.items())
-        yield warning("fewer-references", f"The sources are those of {known}; {there} given.", where="the references")
+        yield warning(f"The sources are those of {known}; {there} given.", where="the references")
 
 
-@check(
-    "truncated",
-    """Many outputs stop without a full stop where their source has one: a limit on the length of what the system may
-    write has cut them off. Raise the limit (max_length, max_new_tokens) and write the outputs again.""",
-)
+@check("truncated")
 def truncated(subject: Subject) -> Iterator[Note]:
     sources = subject.evalset.sources
     for texts in subject.systems.values():
@@ -133,56 +95,30 @@ def truncated(subject: Subject) -> Iterator[Note]:
         ]
         cut = [place for place in whole if not _ENDS.search(texts.lines[place])]
         if len(cut) >= 5 and len(cut) > _MANY_CUT * len(whole):
-            yield texts.warning(
-                "truncated",
-                f"{len(cut)} of {len(whole)} outputs do not end where a sentence ends; the first is item "
-                f"{texts.ids(cut)[0]}, “…{texts.lines[cut[0]][-25:]}”.",
-                cut,
-            )
+            message = f"{len(cut)} of {len(whole)} outputs do not end where a sentence ends; the first is item "
+            yield texts.warning(f"{message}{texts.ids(cut)[0]}, “…{texts.lines[cut[0]][-25:]}”.", cut)
 
 
-@check(
-    "copies",
-    """The system left most sources as they are. That is safe for grammar and meaning and simplifies nothing; BLEU and
-    the SARI variants hf and t2t reward it.""",
-)
+@check("copies")
 def copies(subject: Subject) -> Iterator[Note]:
-    for name, copied in _copied(subject).items():
-        texts = subject.systems[name]
+    for texts, copied in _copied(subject):
         total = len(texts.lines)
         if total >= 5 and len(copied) > _MANY_COPIES * total:
-            yield texts.warning("copies", f"{len(copied)} of {total} outputs are the source, word for word.", copied)
+            yield texts.warning(f"{len(copied)} of {total} outputs are the source, word for word.", copied)
 
 
-@check(
-    "copy-rewarding-metric",
-    """The SARI variants hf (Hugging Face evaluate) and t2t (tensor2tensor) count 0/0 as 1: where nothing is to be added
-    and nothing was, that is a full score. A system that copies its input gets about 59, more than any real system on
-    TurkCorpus. Use sari (the variant of EASSE) and keep hf only to compare with numbers that were made with it.""",
-)
+@check("copy-rewarding-metric")
 def copy_rewarding_metric(subject: Subject) -> Iterator[Note]:
     rewarding = [spec for spec in subject.specs if _REWARDS_COPIES.search(spec)]
     if rewarding:
-        shares = {
-            name: len(copied) / max(len(subject.systems[name].lines), 1) for name, copied in _copied(subject).items()
-        }
-        name = max(shares, key=lambda name: shares[name], default="")
-        share = f" {name or 'The system'} copies {percent(shares[name])} of its input." if shares.get(name) else ""
-        yield warning(
-            "copy-rewarding-metric",
-            f"{', '.join(rewarding)} gives a copy of the source more than real systems get.{share}",
-        )
+        shares = {texts.name: len(copied) / max(len(texts.lines), 1) for texts, copied in _copied(subject)}
+        name = max(shares, key=shares.__getitem__, default="")
+        who = "The system" if name == UNNAMED else name
+        share = f" {who} copies {percent(shares[name])} of its input." if shares.get(name) else ""
+        yield warning(f"{', '.join(rewarding)} gives a copy of the source more than real systems get.{share}")
 
 
-def _copied(subject: Subject) -> dict[str, list[int]]:
-    if not subject.sources.lines:
-        return {}
-    sources = subject.evalset.sources
-    return {
-        name: [
-            place
-            for place, (line, owner) in enumerate(zip(texts.lines, texts.owners, strict=True))
-            if line.strip() and line.split() == sources[owner].split()
-        ]
-        for name, texts in subject.systems.items()
-    }
+def _copied(subject: Subject) -> Iterator[tuple[Collection, list[int]]]:
+    if subject.sources.lines:
+        for texts in subject.systems.values():
+            yield texts, [place for place in texts.copies(subject.evalset.sources) if texts.lines[place].strip()]

@@ -53,12 +53,7 @@ def guess(text: str) -> str | None:
     return best
 
 
-@check(
-    "language",
-    """Some outputs or references are not in the language of the sources (or the one named by --language): multilingual
-    systems slip into another language. A light test by small words and scripts, made for outputs that are plainly in
-    another language; texts of a few words are not judged.""",
-)
+@check("language")
 def language(subject: Subject) -> Iterator[Note]:
     expected = subject.language or guess(" ".join((subject.sources.lines or subject.references.lines)[:200]))
     if expected is None:
@@ -66,17 +61,9 @@ def language(subject: Subject) -> Iterator[Note]:
     for texts in subject.collections():
         if texts is subject.sources and subject.language is None:
             continue
-        other = [
-            (place, guessed)
-            for place, line in enumerate(texts.lines)
-            if (guessed := guess(line)) is not None and guessed != expected
-        ]
-        if other:
-            spoken = Counter(guessed for _, guessed in other).most_common(1)[0][0]
-            places = [place for place, _ in other]
-            yield texts.warning(
-                "language",
-                f"{_NAMES.get(spoken, spoken)} where {_NAMES.get(expected, expected)} is expected, "
-                f"{texts.items(places)}: “{texts.lines[places[0]][:40]}…”.",
-                places,
-            )
+        guesses = {place: guess(line) for place, line in enumerate(texts.lines)}
+        places = [place for place, guessed in guesses.items() if guessed not in (None, expected)]
+        if places:
+            spoken = Counter(guesses[place] or "" for place in places).most_common(1)[0][0]
+            message = f"{_NAMES.get(spoken, spoken)} where {_NAMES.get(expected, expected)} is expected, "
+            yield texts.warning(f"{message}{texts.items(places)}: “{texts.lines[places[0]][:40]}…”.", places)

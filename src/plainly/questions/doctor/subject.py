@@ -10,6 +10,7 @@ from functools import cached_property
 from plainly.evalset import EvalSet
 from plainly.result import Note
 
+UNNAMED = "the outputs"  # of a system without a name
 _STRETCH = 70
 
 
@@ -54,9 +55,14 @@ class Collection:
         """The same in a message."""
         return some(self.ids(places), len(places))
 
-    def warning(self, code: str, message: str, places: Sequence[int]) -> Note:
+    def copies(self, sources: Sequence[str]) -> list[int]:
+        """Positions of the texts that are the source of their item, word for word."""
+        pairs = enumerate(zip(self.lines, self.owners, strict=True))
+        return [place for place, (line, owner) in pairs if line.split() == sources[owner].split()]
+
+    def warning(self, message: str, places: Sequence[int]) -> Note:
         """What a check has seen at these places."""
-        return warning(code, f"{self.name}: {message}", where=self.name, ids=self.ids(places))
+        return warning(f"{self.name}: {message}", where=self.name, ids=self.ids(places))
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ class Subject:
 
     @cached_property
     def systems(self) -> dict[str, Collection]:
-        return {name: self._texts(name or "the outputs", texts) for name, texts in self.outputs.items()}
+        return {name: self._texts(name or UNNAMED, texts) for name, texts in self.outputs.items()}
 
     def collections(self) -> Iterator[Collection]:
         """Sources, references and each system's outputs, those that are there."""
@@ -112,33 +118,23 @@ class Subject:
         return Collection(name, tuple(lines[i] for i in self.chosen), self.chosen, self.evalset.ids)
 
 
-@dataclass(frozen=True)
-class Check:
-    """One check: what it is called, what it means, and the function that looks."""
-
-    code: str
-    explanation: str
-    run: Callable[[Subject], Iterator[Note]]
-
-
+Check = Callable[[Subject], Iterator[Note]]
 CHECKS: dict[str, Check] = {}
 
 
-def check(
-    code: str, explanation: str
-) -> Callable[[Callable[[Subject], Iterator[Note]]], Callable[[Subject], Iterator[Note]]]:
-    """Register a check under its code."""
+def check(code: str) -> Callable[[Check], Check]:
+    """Register a check under its code, which its warnings get and codes.toml explains."""
 
-    def register(run: Callable[[Subject], Iterator[Note]]) -> Callable[[Subject], Iterator[Note]]:
-        CHECKS[code] = Check(code, " ".join(explanation.split()), run)
+    def register(run: Check) -> Check:
+        CHECKS[code] = run
         return run
 
     return register
 
 
-def warning(code: str, message: str, *, where: str = "", ids: tuple[str, ...] = ()) -> Note:
+def warning(message: str, *, where: str = "", ids: tuple[str, ...] = ()) -> Note:
     """What a check has seen, where, and in which items."""
-    return Note(message, kind="warning", code=code, where=where, ids=ids)
+    return Note(message, kind="warning", where=where, ids=ids)
 
 
 def some(ids: Sequence[str], count: int) -> str:
