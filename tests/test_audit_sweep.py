@@ -57,7 +57,7 @@ def test_levels_equal_rewriting_and_measuring(demo: tuple[EvalSet, dict[str, tup
                 texts = [attacked[i] if i in hit else outputs["noisy"][i] for i in range(n)]
                 scores.append(metric.score(metric.measure(evalset, texts).sum(axis=0)))
             expected.append(scores)
-        curve = swept.curve("noisy", name, spec)
+        curve = swept.curves["noisy", name, spec]
         assert curve.levels == (0.0, *LEVELS)
         np.testing.assert_allclose(curve.mean[1:], np.mean(expected, axis=0), rtol=1e-9)
         np.testing.assert_allclose(curve.low[1:], np.quantile(expected, 0.025, axis=0), rtol=1e-9)
@@ -124,7 +124,7 @@ def test_all_replaced_equals_what_sacrebleu_says(demo: tuple[EvalSet, dict[str, 
         replaced.append(" ".join([*words[:longest], "the", *words[longest + 1 :]]))
     references = [[row[number] for row in evalset.references] for number in range(4)]
     theirs = sacrebleu.corpus_bleu(replaced, references)
-    curve = _sweep(demo, ["replace-longest"], metrics=["bleu"]).curve("editor", "replace-longest", "bleu")
+    curve = _sweep(demo, ["replace-longest"], metrics=["bleu"]).curves["editor", "replace-longest", "bleu"]
     assert curve.mean[-1, 0] == pytest.approx(theirs.score, abs=1e-9)
     assert curve.mean[-1, 1:5] == pytest.approx(theirs.precisions, abs=1e-9)
     assert curve.high[-1, 0] == curve.low[-1, 0]

@@ -10,7 +10,7 @@ from plainly.cli.progress import bar
 from plainly.engines import engine
 from plainly.errors import BadInput
 from plainly.questions.audit import audit
-from plainly.questions.audit.catalogue import AttackList
+from plainly.questions.audit.catalogue import listing
 from plainly.questions.audit.sweep import LEVELS, SEED, TRIALS
 from plainly.questions.audit.tabulation import DEFAULT_TABLES, TABLES
 from plainly.render.show import add_formats, show
@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.list:
-        show(AttackList(), args.format)
+        show(listing(), args.format)
         return 0
     for directory in (args.plots, args.out):
         if directory is not None and not directory.is_dir():

@@ -7,15 +7,16 @@ back the output as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from plainly.evalset import EvalSet
 from plainly.protocol import Needs
+from plainly.questions.audit.wordlists import names
 
 Expected = Literal["better", "worse", "unchanged"]
 
@@ -34,8 +35,6 @@ class SystemOutputs:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names that occur in the outputs, each once: what ``swap-names`` puts in place of others."""
-        from plainly.questions.audit.wordlists import names
-
         return tuple(dict.fromkeys(text[a:b] for text in self.outputs for a, b in names(text)))
 
 
@@ -90,20 +89,13 @@ ATTACKS: dict[str, Attack] = {}
 
 
 def attack(
-    name: str,
-    *,
-    expected: Expected,
-    what: str,
-    random: bool = True,
-    needs: Iterable[Literal["source", "references"]] = (),
-    paper: bool = False,
-    word: str = "",
+    name: str, expected: Expected, what: str, *, word: str = "", **stated: Any
 ) -> Callable[[Function], Function]:
     """Register the function below as an attack; with a ``word``, which it then takes beside item and generator."""
 
     def register(function: Function) -> Function:
         rewrite = partial(function, word=word) if word else function
-        ATTACKS[name] = Attack(name, rewrite, expected, what, random, frozenset(needs), paper)
+        ATTACKS[name] = Attack(name, rewrite, expected, what, **stated)
         return function
 
     return register

@@ -20,6 +20,7 @@ from plainly.text.words import spans
 
 Rng = np.random.Generator
 
+_SOURCE, _REFERENCES = frozenset({"source"}), frozenset({"references"})
 _CLAUSE = re.compile(r"[^,;:.!?…，、；：。！？]+")
 _NUMBER = re.compile(r"\d+")
 _CLOSING = re.compile(r"\s*[.!?…。！？]*[\"'”’)\]]*\s*$")
@@ -27,21 +28,22 @@ _AUXILIARY = re.compile(
     r"\b(is|are|was|were|am|can|could|will|would|shall|should|may|might|must|has|have|had|does|did)\b", re.IGNORECASE
 )
 _NOT = re.compile(r"\b(ca|wo)\s?n['’]t\b|\b(can)not\b|\s+not\b|\s?n['’]t\b", re.IGNORECASE)
+_PLAIN_OPENINGS = frozenset(["the", "a", "an", "this", "that", "these", "those", "he", "she", "it", "they", "we", "in"])
 _LATIN = re.compile(r"[A-Za-z]")
 
 
-@attack("copy-source", expected="worse", random=False, needs=["source"], what="the source, not simplified at all")
+@attack("copy-source", "worse", "the source, not simplified at all", random=False, needs=_SOURCE)
 def copy_source(item: Item, rng: Rng) -> str:
     return item.source
 
 
-@attack("truncate", expected="worse", random=False, what="only the first half of the words")
+@attack("truncate", "worse", "only the first half of the words", random=False)
 def truncate(item: Item, rng: Rng) -> str:
     words, joint = units(item.output)
     return joint.join(words[: math.ceil(len(words) / 2)]) if len(words) > 1 else item.output
 
 
-@attack("drop-words", expected="worse", what="a fifth of the words left out, at random")
+@attack("drop-words", "worse", "a fifth of the words left out, at random")
 def drop_words(item: Item, rng: Rng) -> str:
     words, joint = units(item.output)
     if len(words) < 2:
@@ -50,13 +52,13 @@ def drop_words(item: Item, rng: Rng) -> str:
     return joint.join(word for place, word in enumerate(words) if place not in dropped)
 
 
-@attack("shuffle", expected="worse", what="the words in random order")
+@attack("shuffle", "worse", "the words in random order")
 def shuffle(item: Item, rng: Rng) -> str:
     words, joint = units(item.output)
     return joint.join(words[place] for place in rng.permutation(len(words))) if len(words) > 1 else item.output
 
 
-@attack("repeat-clause", expected="worse", what="one clause said twice")
+@attack("repeat-clause", "worse", "one clause said twice")
 def repeat_clause(item: Item, rng: Rng) -> str:
     text = item.output
     clauses = [match for match in _CLAUSE.finditer(text) if spans(match[0])]
@@ -68,7 +70,7 @@ def repeat_clause(item: Item, rng: Rng) -> str:
     return text[: clause.end()].rstrip() + comma + clause[0].strip() + text[clause.start() + len(clause[0].rstrip()) :]
 
 
-@attack("swap-names", expected="worse", what="names replaced by names from other outputs")
+@attack("swap-names", "worse", "names replaced by names from other outputs")
 def swap_names(item: Item, rng: Rng) -> str:
     text, pool = item.output, item.system.names
     for start, end in reversed(names(text)):
@@ -82,7 +84,7 @@ def swap_names(item: Item, rng: Rng) -> str:
     return text
 
 
-@attack("swap-numbers", expected="worse", what="every number replaced by another with as many digits")
+@attack("swap-numbers", "worse", "every number replaced by another with as many digits")
 def swap_numbers(item: Item, rng: Rng) -> str:
     def another(match: re.Match[str]) -> str:
         digits = len(match[0])
@@ -96,7 +98,7 @@ def swap_numbers(item: Item, rng: Rng) -> str:
     return _NUMBER.sub(another, item.output)
 
 
-@attack("negate", expected="worse", random=False, what="the opposite: a not put in, or taken out where there is one")
+@attack("negate", "worse", "the opposite: a not put in, or taken out where there is one", random=False)
 def negate(item: Item, rng: Rng) -> str:
     text = item.output
     if _NOT.search(text):
@@ -107,7 +109,8 @@ def negate(item: Item, rng: Rng) -> str:
         return text
     # Without an auxiliary to put it after, "not" goes before the whole statement.
     head, rest = text[: len(text) - len(text.lstrip())], text.lstrip()
-    return f"{head}It is not true that {rest[0].lower() if _is_plain_opening(rest) else rest[0]}{rest[1:]}"
+    first = rest[0].lower() if rest.split()[0].lower() in _PLAIN_OPENINGS else rest[0]
+    return f"{head}It is not true that {first}{rest[1:]}"
 
 
 def _affirmed(negated: re.Match[str]) -> str:
@@ -115,60 +118,51 @@ def _affirmed(negated: re.Match[str]) -> str:
     return like("will" if verb.lower() == "wo" else "can", verb) if verb else ""
 
 
-def _is_plain_opening(text: str) -> bool:
-    first = text.split()[0]
-    return first.lower() in {"the", "a", "an", "this", "that", "these", "those", "he", "she", "it", "they", "we", "in"}
-
-
-@attack("drop-split", expected="worse", random=False, what="the second half of an output of several sentences left out")
+@attack("drop-split", "worse", "the second half of an output of several sentences left out", random=False)
 def drop_split(item: Item, rng: Rng) -> str:
     parts = sentences.split(item.output)
     return " ".join(parts[: math.ceil(len(parts) / 2)]) if len(parts) > 1 else item.output
 
 
-@attack("lowercase", expected="unchanged", random=False, what="no capital letters")
+@attack("lowercase", "unchanged", "no capital letters", random=False)
 def lowercase(item: Item, rng: Rng) -> str:
     return item.output.lower()
 
 
-@attack("strip-punctuation", expected="worse", random=False, what="no punctuation marks")
+@attack("strip-punctuation", "worse", "no punctuation marks", random=False)
 def strip_punctuation(item: Item, rng: Rng) -> str:
     text = item.output
-    if not any(unicodedata.category(character).startswith("P") for character in text):
+    marks = {place for place, character in enumerate(text) if unicodedata.category(character).startswith("P")}
+    if not marks:
         return text
     # Marks inside words stay (don't, 3.5, well-known): without them the words would be others.
-    inside = {place for start, end in spans(text) for place in range(start, end)}
-    kept = (
-        character
-        for place, character in enumerate(text)
-        if place in inside or not unicodedata.category(character).startswith("P")
-    )
-    return " ".join("".join(kept).split())
+    marks -= {place for start, end in spans(text) for place in range(start, end)}
+    return " ".join("".join(character for place, character in enumerate(text) if place not in marks).split())
 
 
-@attack("double-spaces", expected="unchanged", random=False, what="two spaces between words in place of one")
+@attack("double-spaces", "unchanged", "two spaces between words in place of one", random=False)
 def double_spaces(item: Item, rng: Rng) -> str:
     return item.output.replace(" ", "  ")
 
 
-@attack("insert-rare-word", expected="worse", what="a rare word between two words")
+@attack("insert-rare-word", "worse", "a rare word between two words")
 def insert_rare_word(item: Item, rng: Rng) -> str:
     rare = lists().rare
     return insert(item.output, rare[int(rng.integers(len(rare)))], rng)
 
 
-@attack("other-output", expected="worse", what="the output for another item")
+@attack("other-output", "worse", "the output for another item")
 def other_output(item: Item, rng: Rng) -> str:
     return item.system.outputs[item.other(rng)]
 
 
-@attack("other-reference", expected="worse", needs=["references"], what="a reference of another item")
+@attack("other-reference", "worse", "a reference of another item", needs=_REFERENCES)
 def other_reference(item: Item, rng: Rng) -> str:
     references = item.system.evalset.references[item.other(rng)]
     return references[int(rng.integers(len(references)))]
 
 
-@attack("hallucinate", expected="worse", what="a clause at the end that the source does not say")
+@attack("hallucinate", "worse", "a clause at the end that the source does not say")
 def hallucinate(item: Item, rng: Rng) -> str:
     text = item.output
     if not text.strip():
@@ -180,24 +174,17 @@ def hallucinate(item: Item, rng: Rng) -> str:
     return f"{text[:end]}{comma}{clauses[int(rng.integers(len(clauses)))]}{text[end:]}" if end else text
 
 
-@attack(
-    "rarer-synonyms", expected="worse", random=False, what="common words replaced by rarer ones of the same meaning"
-)
+@attack("rarer-synonyms", "worse", "common words replaced by rarer ones of the same meaning", random=False)
 def rarer_synonyms(item: Item, rng: Rng) -> str:
     return _exchange(item.output, lists().rarer)
 
 
-@attack(
-    "commoner-synonyms",
-    expected="better",
-    random=False,
-    what="rare words replaced by commoner ones of the same meaning",
-)
+@attack("commoner-synonyms", "better", "rare words replaced by commoner ones of the same meaning", random=False)
 def commoner_synonyms(item: Item, rng: Rng) -> str:
     return _exchange(item.output, lists().commoner)
 
 
-@attack("oracle", expected="better", needs=["references"], what="a reference of the item itself")
+@attack("oracle", "better", "a reference of the item itself", needs=_REFERENCES)
 def oracle(item: Item, rng: Rng) -> str:
     references = item.references
     return references[int(rng.integers(len(references)))]

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from plainly import registry
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
 from plainly.questions.audit import attacks as _attacks  # noqa: F401  (registers them, and those of the paper)
 from plainly.questions.audit.attack import ATTACKS, Attack
-from plainly.result import Note, Record, Result, Table
+from plainly.result import Listing
 
 
-@dataclass(frozen=True, repr=False)
-class AttackList(Result):
+def listing() -> Listing:
     """The attacks that come with plainly, and what a sound metric makes of each."""
-
-    def records(self) -> list[Record]:
-        return [
-            {"attack": attack.name, "expected": attack.expected, "what": attack.what, "paper": attack.paper}
-            for attack in ATTACKS.values()
-        ]
-
-    def json(self) -> Record:
-        return {"schema": "plainly.audit/1", "attacks": self.records()}
-
-    def tables(self) -> list[Table]:
-        rows = tuple((attack.name, attack.expected, attack.what) for attack in ATTACKS.values())
-        header = ("attack", "should be", "what stands in for an output")
-        return [Table(header, rows, text_columns=frozenset({0, 1, 2}))]
-
-    def notes(self) -> list[Note]:
-        return []
+    rows = tuple(
+        {"attack": attack.name, "expected": attack.expected, "what": attack.what, "paper": attack.paper}
+        for attack in ATTACKS.values()
+    )
+    headings = {"attack": "attack", "expected": "should be", "what": "what stands in for an output"}
+    return Listing({"schema": "plainly.audit/1", "attacks": list(rows)}, rows, headings)
 
 
 def chosen(names: str | Sequence[str | Attack], evalset: EvalSet) -> list[Attack]:

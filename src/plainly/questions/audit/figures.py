@@ -9,6 +9,7 @@ from typing import Any
 
 from plainly.questions.audit.sweep import Sweep
 from plainly.render import plots
+from plainly.render.show import jsonable
 
 
 def figure(
@@ -60,19 +61,13 @@ def save(chart: Any, stem: Path) -> list[Path]:
     return [plots.save(chart, stem.with_name(f"{stem.name}.{form}")) for form in ("svg", "png")]
 
 
-def _points(sweep: Sweep, system: str, spec: str) -> list[dict[str, Any]]:
-    def defined(value: float) -> float | None:
-        return None if math.isnan(value) else float(value)  # leaves a gap; JSON has no NaN
-
-    curves = [(attack.name, sweep.curve(system, attack.name, spec)) for attack in sweep.design.attacks]
-    return [
-        {
-            "attack": attack,
-            "share": 100 * level,
-            "mean": defined(curve.mean[place, 0]),
-            "low": defined(curve.low[place, 0]),
-            "high": defined(curve.high[place, 0]),
-        }
+def _points(sweep: Sweep, system: str, spec: str) -> Any:
+    """A point for each level of each curve; what is undefined is None, which leaves a gap."""
+    curves = [(attack.name, sweep.curves[system, attack.name, spec]) for attack in sweep.design.attacks]
+    points = [
+        {"attack": attack, "share": 100 * level}
+        | {side: getattr(curve, side)[place, 0] for side in ("mean", "low", "high")}
         for attack, curve in curves
         for place, level in enumerate(curve.levels)
     ]
+    return jsonable(points)

@@ -118,16 +118,10 @@ class Audit(Result):
 
     def _metric(self, spec: str) -> Record:
         verdict = self.verdicts[spec]
-        cheapest = verdict.cheapest
-        return {
-            "metric": spec,
-            "better": verdict.better,
+        return vars(verdict) | {
             "signature": self.sweep.signatures[spec],
-            "scores": verdict.scores,
-            "ranking": verdict.ranking,
-            "spread": verdict.spread,
             "gameability": verdict.gameability,
-            "cheapest": vars(cheapest) if cheapest is not None else None,
+            "cheapest": vars(verdict.cheapest) if verdict.cheapest is not None else None,
             "effects": [{**vars(effect), "fooled": effect.fooled} for effect in verdict.effects],
             "flips": [vars(flip) for flip in verdict.flips],
             "verdict": self.paragraphs[spec],

@@ -90,9 +90,6 @@ class Sweep:
     def systems(self) -> tuple[str, ...]:
         return tuple(self.design.outputs)
 
-    def curve(self, system: str, attack: str, spec: str) -> Curve:
-        return self.curves[system, attack, spec]
-
     def headline(self, system: str, attack: str, spec: str) -> Floats:
         """The mean headline score at level 0 and at every level after."""
         return self.curves[system, attack, spec].mean[:, 0]
@@ -102,19 +99,10 @@ class Sweep:
         return float(self.headline(system, self.design.attacks[0].name, spec)[0])
 
 
-@dataclass(frozen=True)
-class _TrialGroup:
-    """Trials of one attack on one system that are done together."""
-
-    system: str
-    attack: Attack
-    trials: range
-
-
-@dataclass(frozen=True)
-class _GroupScores:
-    scores: dict[str, Floats]  # by metric: (trials, levels, outputs)
-    touched: float
+# Trials of one attack on one system that are done together.
+_Group = tuple[str, Attack, range]
+# What comes of them: by metric (trials, levels, outputs), and the share of outputs that the attack changes.
+_GroupScores = tuple[dict[str, Floats], float]
 
 
 def sweep(
@@ -141,33 +129,27 @@ def sweep(
     design = Design(evalset, texts, named, tuple(attacks), tuple(levels), trials, seed)
     unharmed = evaluate(evalset, texts, list(named.values()), sampling=None)
     rows = {system: {spec: unharmed[system][repr(metric)].rows for spec, metric in named.items()} for system in texts}
-    groups = _groups(design)
-    with progress("attacking", total=sum(len(group.trials) for group in groups), unit="trials") as tell:
+    # An attack that writes the same every time is one group, measured once.
+    groups = [
+        (system, attack, range(start, min(start + size, trials)))
+        for system in texts
+        for attack in design.attacks
+        for size in [_TRIALS_A_GROUP if attack.random else trials]
+        for start in range(0, trials, size)
+    ]
+    with progress("attacking", total=sum(len(group[2]) for group in groups), unit="trials") as tell:
         results = dict((engine or LocalEngine(1)).run(_TrialRunner(design, rows), groups, tell=tell))
     by_attack: dict[tuple[str, str], list[_GroupScores]] = {}
-    for number, group in enumerate(groups):
-        by_attack.setdefault((group.system, group.attack.name), []).append(results[number])
-    curves = {
-        (system, attack, spec): _curve(
-            design, metric.score(rows[system][spec].sum(axis=0)), [result.scores[spec] for result in of_attack]
-        )
-        for (system, attack), of_attack in by_attack.items()
-        for spec, metric in named.items()
-    }
-    touched = {key: float(np.mean([result.touched for result in of_attack])) for key, of_attack in by_attack.items()}
+    for number, (system, attack, _) in enumerate(groups):
+        by_attack.setdefault((system, attack.name), []).append(results[number])
+    curves = {}
+    for (system, name), of_attack in by_attack.items():
+        for spec, metric in named.items():
+            baseline = metric.score(rows[system][spec].sum(axis=0))
+            curves[system, name, spec] = _curve(design, baseline, [scores[spec] for scores, _ in of_attack])
+    changed = {key: float(np.mean([touched for _, touched in of_attack])) for key, of_attack in by_attack.items()}
     scores = unharmed[next(iter(texts))]
-    return Sweep(design, {spec: str(scores[repr(metric)].signature) for spec, metric in named.items()}, curves, touched)
-
-
-def _groups(design: Design) -> list[_TrialGroup]:
-    """All trials, in groups; an attack that writes the same every time is one group, measured once."""
-    return [
-        _TrialGroup(system, attack, range(start, min(start + size, design.trials)))
-        for system in design.outputs
-        for attack in design.attacks
-        for size in [_TRIALS_A_GROUP if attack.random else design.trials]
-        for start in range(0, design.trials, size)
-    ]
+    return Sweep(design, {spec: str(scores[repr(metric)].signature) for spec, metric in named.items()}, curves, changed)
 
 
 @dataclass(frozen=True)
@@ -181,27 +163,27 @@ class _TrialRunner:
     def _systems(self) -> dict[str, SystemOutputs]:
         return {system: SystemOutputs(self.design.evalset, texts) for system, texts in self.design.outputs.items()}
 
-    def __call__(self, task: _TrialGroup, tell: Tell) -> _GroupScores:
-        design, attack = self.design, task.attack
-        system, unharmed = self._systems[task.system], self.unharmed[task.system]
+    def __call__(self, task: _Group, tell: Tell) -> _GroupScores:
+        name, attack, trials = task
+        design, system, unharmed = self.design, self._systems[name], self.unharmed[name]
         totals: dict[str, list[Floats]] = {spec: [] for spec in design.metrics}
         changes: dict[str, Floats] = {}
         touched = []
-        for trial in task.trials:
+        for trial in trials:
             rng = trial_rng(design.seed, attack.name, trial)
             order = rng.permutation(len(design.evalset))
             if attack.random or not changes:
                 attacked = attack.apply(system, rng)
                 touched.append(float(np.mean([a != b for a, b in zip(attacked, system.outputs, strict=True)])))
-                rows = dict(measure(design.evalset, {task.system: attacked}, design.metrics))[task.system]
+                rows = dict(measure(design.evalset, {name: attacked}, design.metrics))[name]
                 changes = {spec: rows[spec] - unharmed[spec] for spec in rows}
             for spec, change in changes.items():
                 running = np.zeros((len(order) + 1, change.shape[1]))
                 np.cumsum(change[order], axis=0, out=running[1:])
                 totals[spec].append(unharmed[spec].sum(axis=0) + running[design.counts])
-        tell(len(task.trials))
+        tell(len(trials))
         scores = {spec: design.metrics[spec].score(np.array(of_metric)) for spec, of_metric in totals.items()}
-        return _GroupScores(scores, float(np.mean(touched)))
+        return scores, float(np.mean(touched))
 
 
 def trial_rng(seed: int, attack: str, trial: int) -> np.random.Generator:
@@ -211,11 +193,5 @@ def trial_rng(seed: int, attack: str, trial: int) -> np.random.Generator:
 
 def _curve(design: Design, baseline: Floats, scores: Sequence[Floats]) -> Curve:
     trials = np.concatenate(scores)
-    low, high = np.quantile(trials, [0.025, 0.975], axis=0)
-    first = baseline[None, :]
-    return Curve(
-        levels=(0.0, *design.levels),
-        mean=np.concatenate((first, trials.mean(axis=0))),
-        low=np.concatenate((first, low)),
-        high=np.concatenate((first, high)),
-    )
+    sides = (trials.mean(axis=0), *np.quantile(trials, [0.025, 0.975], axis=0))
+    return Curve((0.0, *design.levels), *(np.concatenate((baseline[None, :], side)) for side in sides))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from plainly import registry
 from plainly.errors import UnknownName
 from plainly.questions.audit.sweep import Curve, Sweep
 from plainly.questions.audit.verdict import Effect, Verdict
 from plainly.render.numbers import interval, number, percent, share, signed
 from plainly.result import Table
-from plainly.scoring.evaluate import measure
+from plainly.scoring.evaluate import evaluate
 
 DEFAULT_TABLES = ("gameability", "flips")
 _TEXT = frozenset({0, 1})
@@ -27,7 +26,7 @@ _FORM = {
 def levels(sweep: Sweep, system: str, *, intervals: bool = False) -> Table:
     """Every metric at every level (Tables 4–8): one row for each metric and attack."""
     rows = [
-        (spec, attack.name, *_cells(sweep.curve(system, attack.name, spec), intervals))
+        (spec, attack.name, *_cells(sweep.curves[system, attack.name, spec], intervals))
         for spec in sweep.design.metrics
         for attack in sweep.design.attacks
     ]
@@ -58,7 +57,7 @@ def parts(sweep: Sweep, system: str) -> Table:
     attacks = [attack.name for attack in sweep.design.attacks]
     rows = []
     for spec, metric in sweep.design.metrics.items():
-        curves = [sweep.curve(system, attack, spec).mean for attack in attacks]
+        curves = [sweep.curves[system, attack, spec].mean for attack in attacks]
         rows += [
             (spec, part, number(curves[0][0, place]), *(number(curve[-1, place]) for curve in curves))
             for place, part in enumerate(metric.outputs)
@@ -113,17 +112,14 @@ def form(sweep: Sweep) -> Table:
         texts = {"first references": tuple(references[0] for references in evalset.references)} | texts
     if evalset.has_sources:
         texts = {"sources": evalset.sources} | texts
-    metrics = {spec: registry.metric(spec) for spec in _FORM if spec != "splits" or evalset.has_sources}
-    columns = [(spec, *column) for spec in metrics for column in _FORM[spec]]
-    rows = []
-    for text, counts in measure(evalset, texts, metrics):
-        scores = {
-            (spec, part): float(score)
-            for spec, metric in metrics.items()
-            for part, score in zip(metric.outputs, metric.score(counts[spec].sum(axis=0)), strict=True)
-        }
-        rows.append((text, *(number(scale * scores[spec, part], 3) for spec, part, scale, _ in columns)))
-    return Table(("text", *(title for *_, title in columns)), tuple(rows), caption="The form of what was written")
+    specs = [spec for spec in _FORM if spec != "splits" or evalset.has_sources]
+    columns = [(spec, *column) for spec in specs for column in _FORM[spec]]
+    evaluation = evaluate(evalset, texts, specs, sampling=None)
+    rows = tuple(
+        (text, *(number(scale * evaluation[text][spec].corpus[part], 3) for spec, part, scale, _ in columns))
+        for text in texts
+    )
+    return Table(("text", *(title for *_, title in columns)), rows, caption="The form of what was written")
 
 
 # Each gives one table, or one for each system; the last argument is whether to show where 95 % of the trials lie.

@@ -269,7 +269,7 @@ def _part(swept: Sweep, system: str, attack: str, spec: str, part: str, level: i
     """A part by the paper's name for it: "2-gram" of BLEU, "2-gram Add F1" of SARI."""
     n, _, operation = part.partition(" ")
     name = f"{operation.split()[0].lower()}{n[0]}" if operation else f"precision{n[0]}"
-    return 0.01 * float(swept.curve(system, attack, spec).mean[level, swept.design.metrics[spec].outputs.index(name)])
+    return 0.01 * float(swept.curves[system, attack, spec].mean[level, swept.design.metrics[spec].outputs.index(name)])
 
 
 def _trials(swept: Sweep, level: int) -> str:
