@@ -24,7 +24,6 @@ from plainly.render.numbers import listed, number
 from plainly.result import Listing, Note, Record, Result, Table
 from plainly.scoring.evaluate import Evaluation, evaluate
 
-SCHEMA = "plainly.metrics/1"
 # The default first, then what changes one thing of it at a time, then the other families.
 WHY = {
     "sari": "the default: counts summed over the corpus, F1 for add, keep and delete; 0/0 is 0",
@@ -80,19 +79,13 @@ class Explanation(Result):
         """What follows from these numbers, in words."""
         sentences = [self._spread(system) for system in self.systems]
         for specs, reason in _WHY_A_COPY_WINS.items():
-            rewarded = [spec for spec in specs if self._copy_wins(spec)]
-            if rewarded:
-                sentences.append(
-                    f"A copy of the source scores at least as high as every system here under {listed(rewarded)}: "
-                    f"{reason}"
-                )
-        turned = [spec for spec in WHY if self._ranking(spec) != self._ranking("sari")]
+            if rewarded := [spec for spec in specs if self._copy_wins(spec)]:
+                scores = "A copy of the source scores at least as high as every system here under"
+                sentences.append(f"{scores} {listed(rewarded)}: {reason}")
         if len(self.systems) > 1:
-            sentences.append(
-                f"The ranking differs from that of the default under {listed(turned, most=len(WHY))}."
-                if turned
-                else "All variants rank the systems alike."
-            )
+            turned = [spec for spec in WHY if self._ranking(spec) != self._ranking("sari")]
+            differs = f"The ranking differs from that of the default under {listed(turned, most=len(WHY))}."
+            sentences.append(differs if turned else "All variants rank the systems alike.")
         return [Note(sentence, kind="claim") for sentence in sentences]
 
     def _spread(self, system: str) -> str:
@@ -117,44 +110,15 @@ class Explanation(Result):
         return sorted(self.systems, key=lambda system: -self._value(system, spec))
 
 
-@dataclass(frozen=True, repr=False)
-class MetricDescription(Result):
-    """What the registry knows of a metric: meaning, parameters with their values, outputs, needs."""
-
-    facts: Record
-
-    def records(self) -> list[Record]:
-        return [_flat(self.facts)]
-
-    def json(self) -> Record:
-        return {"schema": SCHEMA, "metrics": [self.facts]}
-
-    def tables(self) -> list[Table]:
-        return []
-
-    def notes(self) -> list[Note]:
-        facts = self.facts
-        needs = ", ".join(facts["needs"]) or "outputs only"
-        paragraphs = [f"{facts['name']} — better: {facts['better']}; needs: {needs}", facts["description"]]
-        if facts["evidence"]:
-            paragraphs.append(textwrap.fill(facts["evidence"], width=_WIDTH))
-        if facts["parameters"]:
-            paragraphs.append("\n".join(["Parameters", *map(_parameter, facts["parameters"])]))
-        paragraphs.append("Outputs, the first is the headline\n" + _indented(", ".join(facts["outputs"])))
-        if facts["name"] == "sari":
-            variants = [_indented(f"{name}: {variant.why}", hanging=2) for name, variant in VARIANTS.items()]
-            paragraphs.append("\n".join(["Variants", *variants]))
-        return [Note("\n\n".join(paragraphs), kind="claim")]
-
-
-def describe(name: str | None = None) -> Listing | MetricDescription:
+def describe(name: str | None = None) -> Listing:
     """All metrics, or what one of them is: its meaning, parameters, outputs, and what it needs."""
+    facts = [_facts(known) for known in (registry.names() if name is None else [name])]
+    payload, rows = {"schema": "plainly.metrics/1", "metrics": facts}, tuple(map(_flat, facts))
     if name is not None:
-        return MetricDescription(_facts(name))
-    facts = [_facts(known) for known in registry.names()]
+        return Listing(payload, rows, prose=_prose(facts[0]))
     columns = {"name": "metric", "better": "better", "needs": "compares with", "summary": "what it is"}
     remark = "plainly metrics NAME describes one; parameters go in parentheses: -m 'sari(variant=hf)'"
-    return Listing({"schema": SCHEMA, "metrics": facts}, tuple(map(_flat, facts)), columns, remark)
+    return Listing(payload, rows, columns, remark)
 
 
 def explain(name: str = "sari", data: Any = None, **texts: Unpack[TextArguments]) -> Explanation:
@@ -196,11 +160,24 @@ def _values(hint: Any) -> str:
     return " | ".join(map(str, typing.get_args(hint))) if typing.get_origin(hint) is typing.Literal else ""
 
 
-def _parameter(parameter: Record) -> str:
-    default = parameter["default"]
-    shown = str(default).lower() if isinstance(default, bool) else default
-    return f"  {parameter['name']}={shown}" + (f"  ({parameter['values']})" if parameter["values"] else "")
+def _prose(facts: Record) -> str:
+    needs = ", ".join(facts["needs"]) or "outputs only"
+    paragraphs = [f"{facts['name']} — better: {facts['better']}; needs: {needs}", facts["description"]]
+    if facts["evidence"]:
+        paragraphs.append(textwrap.fill(facts["evidence"], width=_WIDTH))
+    parameters = []
+    for parameter in facts["parameters"]:
+        name, default, values = parameter.values()
+        shown = str(default).lower() if isinstance(default, bool) else default
+        parameters.append(f"  {name}={shown}" + (f"  ({values})" if values else ""))
+    if parameters:
+        paragraphs.append("\n".join(["Parameters", *parameters]))
+    paragraphs.append("Outputs, the first is the headline\n" + _indented(", ".join(facts["outputs"])))
+    if facts["name"] == "sari":
+        variants = [_indented(f"{name}: {variant.why}", hanging="  ") for name, variant in VARIANTS.items()]
+        paragraphs.append("\n".join(["Variants", *variants]))
+    return "\n\n".join(paragraphs)
 
 
-def _indented(text: str, *, hanging: int = 0) -> str:
-    return textwrap.fill(text, width=_WIDTH, initial_indent="  ", subsequent_indent="  " + " " * hanging)
+def _indented(text: str, *, hanging: str = "") -> str:
+    return textwrap.fill(text, width=_WIDTH, initial_indent="  ", subsequent_indent=f"  {hanging}")

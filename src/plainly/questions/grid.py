@@ -28,10 +28,6 @@ from plainly.result import Note, Record, Result, Table
 from plainly.scoring.evaluate import Evaluation, Scores, evaluate
 from plainly.scoring.scorefile import open_saved, save
 
-_KEYS = ("out", "metrics", "seeds", "test_sets", "systems")
-_SET_KEYS = ("set", "source", "references", "table", "groups", "columns")
-_SYSTEM_KEYS = ("outputs", "published", "seeds")
-
 
 @dataclass(frozen=True)
 class TestSet:
@@ -64,6 +60,10 @@ class Entry:
     @property
     def name(self) -> str:
         return self.system if self.seed is None else f"{self.system}@{self.seed}"
+
+    @property
+    def identity(self) -> Record:
+        return {"test_set": self.test_set.name, "system": self.system, "seed": self.seed}
 
     def kept_in(self, out: Path) -> Path:
         """The file of its scores."""
@@ -129,14 +129,7 @@ class GridResult(Result):
 
     def records(self) -> list[Record]:
         return [
-            {
-                "test_set": entry.test_set.name,
-                "system": entry.system,
-                "seed": entry.seed,
-                "metric": spec,
-                "output": registry.metric(spec).outputs[0],
-                "value": value,
-            }
+            {**entry.identity, "metric": spec, "output": registry.metric(spec).outputs[0], "value": value}
             for entry in self.config.entries
             for spec, value in self.of(entry).scores.items()
         ]
@@ -146,13 +139,7 @@ class GridResult(Result):
             "schema": "plainly.grid/1",
             "saved": {name: str(path) for name, path in self.saved.items()},
             "cells": [
-                {
-                    "test_set": entry.test_set.name,
-                    "system": entry.system,
-                    "seed": entry.seed,
-                    "file": self.of(entry).file,
-                    "scores": dict(self.of(entry).scores),
-                }
+                {**entry.identity, "file": self.of(entry).file, "scores": dict(self.of(entry).scores)}
                 for entry in self.config.entries
             ],
         }
@@ -169,11 +156,9 @@ class GridResult(Result):
 
     def notes(self) -> list[Note]:
         total = len(self.config.entries) * len(self.config.metrics)
-        next_steps = [
-            f"  plainly {command} {path}" for path in self.saved.values() for command in ("compare", "report")
-        ]
+        steps = [f"  plainly {command} {path}" for path in self.saved.values() for command in ("compare", "report")]
         message = f"{self.measured} of {total} scores were measured now, the others were there. Go on with:"
-        return [Note("\n".join([message, *next_steps]))]
+        return [Note("\n".join([message, *steps]))]
 
 
 def grid(
@@ -214,7 +199,7 @@ def read_config(path: str | Path) -> Config:
         raise BadInput(f"There is no file {path}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path} is not TOML: {error}.") from None
-    _check_keys(written, _KEYS, str(path))
+    _check_keys(written, ("out", "metrics", "seeds", "test_sets", "systems"), str(path))
     base = Path(path).resolve().parent
     metrics = written.get("metrics") or []
     for spec in metrics:
@@ -229,7 +214,13 @@ def read_config(path: str | Path) -> Config:
         entry
         for test_set in test_sets
         for system, settings in written["systems"].items()
-        for entry in _entries(test_set, system, settings, written.get("seeds"), base, str(path))
+        for entry in _entries(
+            test_set,
+            system,
+            {"seeds": written.get("seeds")} | ({"outputs": settings} if isinstance(settings, str) else settings),
+            base,
+            str(path),
+        )
     ]
     return Config(base / written.get("out", "grid"), tuple(dict.fromkeys(metrics)), tuple(entries))
 
@@ -297,31 +288,19 @@ def _put_together(config: Config, test_set: TestSet) -> Path:
 
 def _test_set(name: str, settings: str | Mapping[str, Any], base: Path, where: str) -> TestSet:
     if isinstance(settings, str):
-        return TestSet(name, set=settings)
-    _check_keys(settings, _SET_KEYS, f"{where}, test set {name}")
+        settings = {"set": settings}
+    _check_keys(settings, ("set", "source", "references", "table", "groups", "columns"), f"{where}, test set {name}")
     if "set" in settings:
         return TestSet(name, set=settings["set"])
     files = dict(settings)
-    for key in ("source", "table", "groups"):
-        if key in files:
-            files[key] = str(base / files[key])
-    if "references" in files:
-        paths = [files["references"]] if isinstance(files["references"], str) else files["references"]
-        files["references"] = [str(base / path) for path in paths]
+    for key in {"source", "table", "groups", "references"} & files.keys():
+        paths = files[key]
+        files[key] = str(base / paths) if isinstance(paths, str) else [str(base / path) for path in paths]
     return TestSet(name, files=files)
 
 
-def _entries(
-    test_set: TestSet,
-    system: str,
-    settings: str | Mapping[str, Any],
-    seeds: Sequence[int] | None,
-    base: Path,
-    where: str,
-) -> list[Entry]:
-    if isinstance(settings, str):
-        settings = {"outputs": settings}
-    _check_keys(settings, _SYSTEM_KEYS, f"{where}, system {system}")
+def _entries(test_set: TestSet, system: str, settings: Mapping[str, Any], base: Path, where: str) -> list[Entry]:
+    _check_keys(settings, ("outputs", "published", "seeds"), f"{where}, system {system}")
     if "published" in settings:
         if test_set.set is None:
             raise BadInput(f"{where}: {system} is a published output, and {test_set.name} is no named set.")
@@ -329,11 +308,11 @@ def _entries(
     pattern = settings.get("outputs")
     if not isinstance(pattern, str):
         raise BadInput(f'{where}: system {system} must say where its outputs are: outputs = "runs/{{test_set}}.txt"')
-    chosen: Sequence[int | None] | None = settings.get("seeds", seeds) if "{seed}" in pattern else [None]
-    if not chosen:
+    seeds = settings["seeds"] if "{seed}" in pattern else [None]
+    if not seeds:
         raise BadInput(f"{where}: the outputs of {system} depend on {{seed}}; say which seeds: seeds = [1, 2, 3]")
     path = str(base / pattern.replace("{test_set}", _safe(test_set.name)))
-    return [Entry(test_set, system, seed, path.replace("{seed}", str(seed))) for seed in chosen]
+    return [Entry(test_set, system, seed, path.replace("{seed}", str(seed))) for seed in seeds]
 
 
 def _check_keys(settings: Mapping[str, Any], known: Sequence[str], where: str) -> None:
