@@ -235,9 +235,9 @@ def _directory(tmp_path: Path, *, ending: str = ".txt", without: str = "", short
 
 @pytest.mark.parametrize("ending", ["", ".txt", ".tok", ".tok.low"])
 def test_files_are_found_whatever_their_endings(tmp_path: Path, ending: str) -> None:
-    licensed = fkgl_gaming.read(_directory(tmp_path, ending=ending))
-    assert len(licensed.evalset) == 3
-    assert set(licensed.files) == {"Complex", "Reference", *SYSTEMS}
+    files = fkgl_gaming.read(_directory(tmp_path, ending=ending))
+    assert {len(lines) for lines in files.values()} == {3}
+    assert set(files) == {"Complex", "Reference", *SYSTEMS}
 
 
 def test_wrong_directories_are_said(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -71,38 +70,7 @@ class _Scoring:
     recipe: str
 
 
-_SARI = "sari(variant=star,delete=precision,reference_count=8)"
-SCORINGS = {
-    "BLEU": _Scoring("bleu", "bleu", 0.01, 0.004, "bleu: corpus, cased, 13a, one reference"),
-    "SARI": _Scoring(
-        _SARI,
-        "sari(variant=star,delete=precision)",
-        0.01,
-        0.001,
-        f"{_SARI}: eight references of which seven are empty, source not tokenised, output and reference 13a; sound: "
-        "the one reference there is",
-    ),
-    "FKGL": _Scoring(
-        "paper_fkgl",
-        "fkgl",
-        1.0,
-        0.05,
-        "FKGL with words/sentences as a whole number; the paper's counter of syllables is not known. sound: fkgl",
-    ),
-}
-
-
-@dataclass(frozen=True)
-class LicensedOutputs:
-    """The licensed files of a directory."""
-
-    files: dict[str, tuple[str, ...]]
-
-    @cached_property
-    def evalset(self) -> EvalSet:
-        # Not EvalSet.of, which takes a blank line for a missing reference: here every line is one.
-        ids = tuple(str(place + 1) for place in range(len(self.files["Complex"])))
-        return EvalSet(ids, self.files["Complex"], tuple((line,) for line in self.files["Reference"]))
+SCORINGS = {name: _Scoring(**settings) for name, settings in published("fkgl-gaming")["scorings"].items()}
 
 
 def run(options: RecipeOptions) -> list[Cell]:
@@ -113,13 +81,13 @@ def run(options: RecipeOptions) -> list[Cell]:
             "The outputs of this paper are licensed and cannot be fetched. Name a directory with Complex, Reference, "
             f"{', '.join(SYSTEMS.values())}, one sentence a line: {option}"
         )
-    outputs = read(options.outputs)
+    files = read(options.outputs)
     printed = published("fkgl-gaming")
     cells: list[Cell] = []
     if options.wants("3"):
-        cells += _table3(printed, outputs)
+        cells += _table3(printed, files)
     if options.tables is None or options.tables - {"3"} or options.figures:
-        swept = _sweep(outputs, options)
+        swept = _sweep(files, options)
         cells += [cell for cell in _swept(printed, swept) if options.wants(cell.table)]
         if options.figures:
             draw(swept, printed, options.figures)
@@ -152,7 +120,7 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
-def read(directory: Path) -> LicensedOutputs:
+def read(directory: Path) -> dict[str, tuple[str, ...]]:
     """The seven files, whatever their endings; all of the same length."""
     if not directory.is_dir():
         raise BadInput(f"There is no directory {directory}.")
@@ -162,7 +130,7 @@ def read(directory: Path) -> LicensedOutputs:
     if len(set(lengths.values())) > 1:
         said = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise BadInput(f"The files in {directory} differ in length: {said}. They hold one sentence a line.")
-    return LicensedOutputs(files)
+    return files
 
 
 def _find(directory: Path, name: str) -> Path:
@@ -179,18 +147,26 @@ def _find(directory: Path, name: str) -> Path:
     return paths[0]
 
 
-def _sweep(outputs: LicensedOutputs, options: RecipeOptions) -> Sweep:
+def _evalset(files: dict[str, tuple[str, ...]]) -> EvalSet:
+    # Not EvalSet.of, which takes a blank line for a missing reference: here every line is one.
+    ids = tuple(str(place + 1) for place in range(len(files["Complex"])))
+    return EvalSet(ids, files["Complex"], tuple((line,) for line in files["Reference"]))
+
+
+def _sweep(files: dict[str, tuple[str, ...]], options: RecipeOptions) -> Sweep:
     wanted = set(SYSTEMS) | {"1", "2", "9", "10"} if options.tables is None else options.tables
     systems = [
         system
         for table, system in SYSTEMS.items()
         if table in wanted or system == "Dress-Ls" or wanted & {"9", "10"} or ("1" in wanted and table in "456")
     ]
+    evalset = _evalset(files)
+    specs = dict.fromkeys(spec for scoring in SCORINGS.values() for spec in (scoring.spec, scoring.sound))
     return sweep(
-        outputs.evalset,
-        {system: outputs.files[system] for system in systems},
-        ["bleu", _SARI, SCORINGS["SARI"].sound, PaperFkgl(), "fkgl"],
-        chosen("paper", outputs.evalset),
+        evalset,
+        {system: files[system] for system in systems},
+        [PaperFkgl() if spec == PaperFkgl.name else spec for spec in specs],
+        chosen("paper", evalset),
         trials=options.trials,
         seed=options.seed,
         engine=engine("local", processes=options.processes),
@@ -281,13 +257,13 @@ def _other_items(items: int) -> str:
     return "" if items == ITEMS else f"; NOT the paper's data: {items} items where it has {ITEMS}"
 
 
-def _table3(printed: dict[str, Any], outputs: LicensedOutputs) -> list[Cell]:
-    evalset, columns = outputs.evalset, printed["3"]["columns"]
+def _table3(printed: dict[str, Any], files: dict[str, tuple[str, ...]]) -> list[Cell]:
+    evalset, columns = _evalset(files), printed["3"]["columns"]
     ours: Values = {}
     sound: Values = {}
     how = ""
     for row in ("Original", "Reference", *SYSTEMS.values()):
-        lines = outputs.files["Complex" if row == "Original" else row]
+        lines = files["Complex" if row == "Original" else row]
         sentences, how = count_sentences(lines)
         words = float(Length(variant="kauchak").measure(evalset, ["\n".join(lines)])[0, 1])
         totals = Length().measure(evalset, lines).sum(axis=0)
