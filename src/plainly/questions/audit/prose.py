@@ -39,9 +39,8 @@ def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
         by = "" if math.isnan(verdict.spread) else " by as much as 5 % of the spread between the systems"
         return f"{verdict.metric}: none of the {len(harms)} attacks that harm an output improves its score{by}."
     top = fooled[0]
-    improve = (
-        f"{len(fooled)} of the {len(harms)} attacks that harm an output improve{'s' * (len(fooled) == 1)} its score"
-    )
+    verb = "improves" if len(fooled) == 1 else "improve"
+    improve = f"{len(fooled)} of the {len(harms)} attacks that harm an output {verb} its score"
     most = f"{number(top.wrong)} points with {percent(top.level)} of the outputs attacked"
     if not math.isnan(top.wrong_spreads):
         most += f", {number(top.wrong_spreads)} times the distance between the best and the worst system"
@@ -86,17 +85,14 @@ def _unnoticed(harms: Sequence[Effect]) -> str:
 
 def _unchanged(verdict: Verdict) -> str:
     moved = [effect for effect in verdict.effects if effect.expected == "unchanged" and effect.fooled]
-    if not moved:
-        return ""
-    return f"It is moved by what should leave it unmoved: {_gains(sorted(moved, key=lambda effect: -effect.wrong))}."
+    gains = _gains(sorted(moved, key=lambda effect: -effect.wrong))
+    return f"It is moved by what should leave it unmoved: {gains}." if moved else ""
 
 
 def _improvements(verdict: Verdict) -> str:
     meant = [effect for effect in verdict.effects if effect.expected == "better" and effect.touched >= _FEW]
     missed = [effect for effect in meant if not (effect.gain > 0 and effect.noticed)]
-    if not missed:
-        return ""
-    return f"It does not reward an improvement: {_gains(missed)}."
+    return f"It does not reward an improvement: {_gains(missed)}." if missed else ""
 
 
 def _gains(effects: Sequence[Effect]) -> str:

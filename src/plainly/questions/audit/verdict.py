@@ -7,7 +7,7 @@ attack that gains 1 takes the last to the first place.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,10 +99,9 @@ def judge(sweep: Sweep, spec: str) -> Verdict:
     if spread == 0:
         spread = math.nan
     effects = tuple(_effect(sweep, spec, attack, sign, spread) for attack in sweep.design.attacks)
-    flips: tuple[Flip, ...] = ()
-    if better != "neither" and len(ranked) > 1:
-        harms = [attack for attack in sweep.design.attacks if attack.expected != "better"]
-        flips = tuple(flip for attack in harms for flip in _flips(sweep, spec, attack, sign, ranked, scores))
+    harms = [attack.name for attack in sweep.design.attacks if attack.expected != "better"]
+    turnable = better != "neither" and len(ranked) > 1
+    flips = tuple(flip for attack in harms if turnable for flip in _flips(sweep, spec, attack, sign, ranked))
     return Verdict(spec, better, tuple(ranked), scores, spread, effects, flips)
 
 
@@ -129,17 +128,13 @@ def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float)
     )
 
 
-def _flips(
-    sweep: Sweep, spec: str, attack: Attack, sign: float, ranked: Sequence[str], scores: dict[str, float]
-) -> list[Flip]:
-    best, second = ranked[0], ranked[1]
-    flips = []
+def _flips(sweep: Sweep, spec: str, attack: str, sign: float, ranked: Sequence[str]) -> Iterator[Flip]:
     for rank, system in enumerate(ranked, start=1):
-        rival = second if system == best else best
-        lead = sign * (sweep.headline(system, attack.name, spec) - scores[rival])
-        share = _crossing((0.0, *sweep.design.levels), -lead if system == best else lead)
-        flips.append(Flip(spec, attack.name, system, rank, system != best, rival, share))
-    return flips
+        wins = rank > 1
+        rival = ranked[0] if wins else ranked[1]
+        lead = sign * (sweep.headline(system, attack, spec) - sweep.unharmed(rival, spec))
+        share = _crossing((0.0, *sweep.design.levels), lead if wins else -lead)
+        yield Flip(spec, attack, system, rank, wins, rival, share)
 
 
 def _crossing(levels: Sequence[float], lead: Floats) -> float:

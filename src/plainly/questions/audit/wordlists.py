@@ -51,22 +51,16 @@ def units(text: str) -> tuple[list[str], str]:
 
 def names(text: str) -> list[tuple[int, int]]:
     """Where capitalised words stand that do not begin a sentence: names, as far as one can tell without a tagger."""
-    begins = _sentence_starts(text)
+    begins, at = set(), 0
+    for sentence in sentences.split(text):
+        at = text.index(sentence, at)
+        begins.add(at + next(iter(spans(sentence)), (0, 0))[0])
+        at += len(sentence)
     return [(start, end) for start, end in spans(text) if start not in begins and _is_name(text[start:end])]
 
 
 def _is_name(word: str) -> bool:
     return word[0].isupper() and word != "I" and not word.startswith(("I'", "I’"))
-
-
-def _sentence_starts(text: str) -> set[int]:
-    starts, at = set(), 0
-    for sentence in sentences.split(text):
-        at = text.index(sentence, at)
-        first = next(iter(spans(sentence)), (0, 0))[0]
-        starts.add(at + first)
-        at += len(sentence)
-    return starts
 
 
 def like(word: str, model: str) -> str:
