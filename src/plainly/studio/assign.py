@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, exists, func, insert, select, update
+from sqlalchemy import Connection, Row, exists, func, insert, select, update
 
 from plainly.studio import schema, tasks
 from plainly.studio.project import Project
@@ -42,24 +43,19 @@ def claim(
     """The items that the rater holds already but not in ``have``, and new ones until there are ``want``."""
     lock(connection)
     _release_expired(connection, now)
-    held = connection.execute(
-        select(assignment)
-        .where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
-        .order_by(assignment.c.id)
-    ).all()
+    leased = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
+    held = [number for number in connection.execute(leased.order_by(assignment.c.id)).scalars() if number not in have]
     counts = _done(connection, rater_id)
     kinds = set(connection.execute(select(item.c.kind).where(item.c.kind != "main").distinct()).scalars())
     state = "working"
     fresh: list[int] = []
-    missing = want - len([row for row in held if row.id not in have])
-    while missing > len(fresh):
-        chosen, state = _choose(connection, project, rater_id, counts, kinds, missing - len(fresh))
+    while (missing := want - len(held) - len(fresh)) > 0:
+        chosen, state = _choose(connection, project, rater_id, counts, kinds, missing)
         if not chosen:
             break
         fresh += [_lease(connection, project, rater_id, row, now) for row in chosen]
         counts.update(row.kind for row in chosen)
-    shown = [row.id for row in held if row.id not in have] + fresh
-    items = tuple(present(connection, project, assignment_id) for assignment_id in shown)
+    items = tuple(present(connection, project, assignment_id) for assignment_id in [*held, *fresh])
     if items or have:
         state = "working"
     return Claim(items, state, answered(connection, rater_id), project.assignment.per_rater or None)
@@ -80,16 +76,21 @@ def _release_expired(connection: Connection, now: float) -> None:
         .returning(assignment.c.item_id)
     ).all()
     for item_id, times in Counter(row.item_id for row in rows).items():
-        connection.execute(update(item).where(item.c.id == item_id).values(taken=item.c.taken - times))
+        take(connection, item_id, -times)
+
+
+def take(connection: Connection, item_id: int, times: int = 1) -> None:
+    """Count people who hold or answered an item, or who let go of it."""
+    connection.execute(update(item).where(item.c.id == item_id).values(taken=item.c.taken + times))
 
 
 def extend(connection: Connection, project: Project, row: Row[Any], now: float) -> float:
     """More time for an item that is being worked on; when it runs out now."""
     until = now + project.assignment.lease_minutes * 60
-    connection.execute(update(assignment).where(assignment.c.id == row.id).values(expires_at=until))
+    state = "leased" if row.state == "expired" else row.state
+    connection.execute(update(assignment).where(assignment.c.id == row.id).values(expires_at=until, state=state))
     if row.state == "expired":
-        connection.execute(update(assignment).where(assignment.c.id == row.id).values(state="leased"))
-        connection.execute(update(item).where(item.c.id == row.item_id).values(taken=item.c.taken + 1))
+        take(connection, row.item_id)
     return until
 
 
@@ -116,16 +117,11 @@ def _choose(
             return [], "working"  # the answers of this part decide what comes next
     if "qualification" in kinds and not _qualified(connection, project, rater_id):
         return [], "failed"
-    limit = project.assignment.per_rater
-    if limit and counts["main"] >= limit:
+    if project.assignment.per_rater:
+        most = min(most, project.assignment.per_rater - counts["main"])
+    most = min(most, _left(connection, project))
+    if most <= 0:
         return [], "finished"
-    if limit:
-        most = min(most, limit - counts["main"])
-    left = _left(connection, project)
-    if left is not None and left <= 0:
-        return [], "finished"
-    if left is not None:
-        most = min(most, left)
     every = project.quality.check_every
     if "check" in kinds and every:
         if counts["main"] // every > counts["check"] and (unseen := _special(connection, rater_id, "check")):
@@ -135,7 +131,7 @@ def _choose(
 
 
 def _unseen(rater_id: int) -> Any:
-    return ~exists().where(and_(assignment.c.item_id == item.c.id, assignment.c.rater_id == rater_id))
+    return ~exists().where(assignment.c.item_id == item.c.id, assignment.c.rater_id == rater_id)
 
 
 def _special(connection: Connection, rater_id: int, kind: str) -> list[Row[Any]]:
@@ -144,13 +140,9 @@ def _special(connection: Connection, rater_id: int, kind: str) -> list[Row[Any]]
 
 
 def _open(connection: Connection, rater_id: int, kind: str) -> bool:
-    leased = connection.execute(
-        select(assignment.c.id)
-        .join(item, item.c.id == assignment.c.item_id)
-        .where(assignment.c.rater_id == rater_id, assignment.c.state == "leased", item.c.kind == kind)
-        .limit(1)
-    ).first()
-    return leased is not None
+    leased = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
+    of_kind = leased.join(item, item.c.id == assignment.c.item_id).where(item.c.kind == kind)
+    return connection.execute(of_kind.limit(1)).first() is not None
 
 
 def _qualified(connection: Connection, project: Project, rater_id: int) -> bool:
@@ -164,18 +156,15 @@ def _qualified(connection: Connection, project: Project, rater_id: int) -> bool:
     return not right or sum(right) / len(right) >= project.quality.pass_share
 
 
-def _left(connection: Connection, project: Project) -> int | None:
-    """How many items may still be handed out under the stop rules; None where there is no such limit."""
+def _left(connection: Connection, project: Project) -> int:
+    """How many items may still be handed out under the stop rules."""
     if connection.execute(select(schema.about.c.value).where(schema.about.c.key == "stopped")).scalar():
         return 0
     if not project.stop.answers:
-        return None
-    handed_out = connection.execute(
-        select(func.count())
-        .select_from(assignment.join(item, item.c.id == assignment.c.item_id))
-        .where(assignment.c.state != "expired", item.c.kind == "main")
-    ).scalar_one()
-    return int(project.stop.answers - handed_out)
+        return sys.maxsize
+    handed_out = select(func.count()).select_from(assignment.join(item, item.c.id == assignment.c.item_id))
+    counted = handed_out.where(assignment.c.state != "expired", item.c.kind == "main")
+    return int(project.stop.answers - connection.execute(counted).scalar_one())
 
 
 def _main(connection: Connection, project: Project, rater_id: int, most: int) -> tuple[list[Row[Any]], str]:
@@ -187,11 +176,10 @@ def _main(connection: Connection, project: Project, rater_id: int, most: int) ->
         .limit(_POOL)
     ).all()
     if not pool:
-        running = connection.execute(
-            select(assignment.c.id)
-            .where(assignment.c.state == "leased", assignment.c.rater_id != rater_id, _unseen_by(rater_id))
-            .limit(1)
-        ).first()
+        mine = assignment.alias("mine")
+        seen_too = exists().where(mine.c.item_id == assignment.c.item_id, mine.c.rater_id == rater_id)
+        others = select(assignment.c.id).where(assignment.c.state == "leased", assignment.c.rater_id != rater_id)
+        running = connection.execute(others.where(~seen_too).limit(1)).first()
         return [], "waiting" if running is not None else "finished"
     seen = connection.execute(
         select(item.c.system, item.c.name)
@@ -203,20 +191,16 @@ def _main(connection: Connection, project: Project, rater_id: int, most: int) ->
     least = pool[0].taken
     free = {row.id: row for row in pool if row.taken == least}
     chosen: list[Row[Any]] = []
+
+    def rank(row: Row[Any]) -> tuple[int, int, bytes]:
+        return names[row.name], systems[row.system], _shuffle(project.seed, rater_id, row.id)
+
     while free and len(chosen) < most:
-        best = min(
-            free.values(),
-            key=lambda row: (names[row.name], systems[row.system], _shuffle(project.seed, rater_id, row.id)),
-        )
+        best = min(free.values(), key=rank)
         chosen.append(free.pop(best.id))
         names[best.name] += 1
         systems[best.system] += 1
     return chosen, "working"
-
-
-def _unseen_by(rater_id: int) -> Any:
-    mine = assignment.alias("mine")
-    return ~exists().where(and_(mine.c.item_id == assignment.c.item_id, mine.c.rater_id == rater_id))
 
 
 @lru_cache(maxsize=100_000)
@@ -227,21 +211,17 @@ def _shuffle(seed: int, rater_id: int, item_id: int) -> bytes:
 def _lease(connection: Connection, project: Project, rater_id: int, row: Row[Any], now: float) -> int:
     layout = list(range(len(json.loads(row.outputs))))
     random.Random(f"{project.seed}:{rater_id}:{row.id}").shuffle(layout)
-    lease = connection.execute(
-        insert(assignment)
-        .values(
-            item_id=row.id,
-            rater_id=rater_id,
-            state="leased",
-            layout=json.dumps(layout),
-            leased_at=now,
-            expires_at=now + project.assignment.lease_minutes * 60,
-            revision=0,
-        )
-        .returning(assignment.c.id)
-    ).scalar_one()
-    connection.execute(update(item).where(item.c.id == row.id).values(taken=item.c.taken + 1))
-    return int(lease)
+    lease = {
+        "item_id": row.id,
+        "rater_id": rater_id,
+        "state": "leased",
+        "layout": json.dumps(layout),
+        "leased_at": now,
+        "expires_at": now + project.assignment.lease_minutes * 60,
+        "revision": 0,
+    }
+    take(connection, row.id)
+    return int(connection.execute(insert(assignment).values(**lease).returning(assignment.c.id)).scalar_one())
 
 
 def present(connection: Connection, project: Project, assignment_id: int) -> dict[str, Any]:
