@@ -18,7 +18,7 @@ from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.progress import Progress, unseen
 from plainly.studio import people, schema
-from plainly.studio.project import Project
+from plainly.studio.project import Project, with_path
 from plainly.studio.results import NewProject
 from plainly.studio.store import Store, create_tables, note, shown
 
@@ -118,7 +118,7 @@ def _read(project: Project, directory: Path, progress: Progress) -> tuple[EvalSe
     if where.systems:
         outputs |= data.outputs_of(where.test_set, where.systems, progress=progress)
     if where.outputs:
-        named = [_beside(directory, spec) for spec in where.outputs]
+        named = [with_path(spec, directory.joinpath) for spec in where.outputs]
         outputs |= inputs.read_outputs(named, n=len(evalset), against=against, sources=evalset.sources, ids=evalset.ids)
     if not outputs:
         known = f" Systems of {where.test_set}: {', '.join(data.systems(where.test_set))}." if where.test_set else ""
@@ -126,13 +126,6 @@ def _read(project: Project, directory: Path, progress: Progress) -> tuple[EvalSe
     if project.task == "ranking" and len(outputs) < 2:
         raise BadInput("A ranking compares outputs; give at least two systems.")
     return evalset, outputs
-
-
-def _beside(directory: Path, spec: str) -> str:
-    name, equals, path = spec.partition("=")
-    if not equals:
-        return str(directory / spec)
-    return f"{name}={directory / path}"
 
 
 def _rankings(project: Project, texts: Mapping[str, str], rng: random.Random) -> Iterator[list[tuple[str, str]]]:
