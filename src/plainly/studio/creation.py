@@ -27,10 +27,8 @@ def create(
     store: Store, project: Project, *, directory: Path, demo: bool = False, progress: Progress = unseen
 ) -> NewProject:
     """Fill a new database with the project and its items."""
-    items = [
-        *gather(project, directory=directory, demo=demo, progress=progress),
-        *_quality_items(project, directory),
-    ]
+    items = gather(project, directory=directory, demo=demo, progress=progress)
+    items += _quality_items(project, directory)
     create_tables(store)
 
     def work(connection: Connection) -> str:
@@ -88,30 +86,23 @@ def gather(
         if project.data.items > len(order):
             raise BadInput(f"The project asks for {project.data.items} items, but its data has {len(order)}.")
         order = order[: project.data.items]
-    if project.task == "ranking":
-        items = [
-            make_item(evalset.sources[at], group, name=evalset.ids[at])
-            for at in order
-            for group in _rankings(project, {system: texts[at] for system, texts in outputs.items()}, rng)
-        ]
-    else:
-        items = [
-            make_item(evalset.sources[at], [(system, texts[at])], name=evalset.ids[at], tokens=project.data.tokens)
-            for at in order
-            for system, texts in outputs.items()
-        ]
+    tokens = "words" if project.task == "ranking" else project.data.tokens
+    items = []
+    for at in order:
+        texts = [(system, outputs[system][at]) for system in outputs]
+        groups = _rankings(project, texts, rng) if project.task == "ranking" else ([text] for text in texts)
+        items += [make_item(evalset.sources[at], group, name=evalset.ids[at], tokens=tokens) for group in groups]
     rng.shuffle(items)
     return items
 
 
 def _read(project: Project, directory: Path, progress: Progress) -> tuple[EvalSet, Mapping[str, Sequence[str]]]:
     where = project.data
+    against = where.test_set or where.source
     if where.test_set:
         evalset = data.load(where.test_set, progress=progress)
-        against = where.test_set
     elif where.source:
         evalset = inputs.read_evalset(source=directory / where.source)
-        against = where.source
     else:
         raise BadInput('The project names no data. Say [data] test_set = "asset/test" or source = "FILE".')
     outputs: dict[str, Sequence[str]] = {}
@@ -128,12 +119,13 @@ def _read(project: Project, directory: Path, progress: Progress) -> tuple[EvalSe
     return evalset, outputs
 
 
-def _rankings(project: Project, texts: Mapping[str, str], rng: random.Random) -> Iterator[list[tuple[str, str]]]:
+def _rankings(
+    project: Project, systems: list[tuple[str, str]], rng: random.Random
+) -> Iterator[Sequence[tuple[str, str]]]:
     """The comparisons for one source: all pairs, or groups that hold every system once."""
     if project.ranking.method == "pairwise":
-        yield from ([*pair] for pair in itertools.combinations(texts.items(), 2))
+        yield from itertools.combinations(systems, 2)
         return
-    systems = list(texts.items())
     rng.shuffle(systems)
     size = project.ranking.size
     for start in range(0, len(systems), size):
@@ -145,11 +137,9 @@ def _rankings(project: Project, texts: Mapping[str, str], rng: random.Random) ->
 
 
 def _quality_items(project: Project, directory: Path) -> Iterator[dict[str, Any]]:
-    for kind, path in (
-        ("training", project.quality.training),
-        ("qualification", project.quality.qualification),
-        ("check", project.quality.checks),
-    ):
+    quality = project.quality
+    files = {"training": quality.training, "qualification": quality.qualification, "check": quality.checks}
+    for kind, path in files.items():
         if not path:
             continue
         table = inputs.read_table(directory / path)

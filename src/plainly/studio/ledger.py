@@ -28,6 +28,12 @@ class Unit:
     tokens: str
     expected: dict[str, Any] | None
 
+    @classmethod
+    def of(cls, row: Any) -> Unit:
+        outputs = tuple((output["system"], output["text"]) for output in json.loads(row.outputs))
+        expected = json.loads(row.expected) if row.expected else None
+        return cls(row.id, row.kind, row.name, row.system, row.source, outputs, row.tokens, expected)
+
     @property
     def output(self) -> str:
         return self.outputs[0][1]
@@ -77,7 +83,7 @@ class Ledger:
 
     def _catch_up(self, connection: Connection) -> bool:
         if connection.execute(select(func.count()).select_from(item)).scalar_one() != len(self.items):
-            self.items = {row.id: _unit(row) for row in connection.execute(select(item).order_by(item.c.place))}
+            self.items = {row.id: Unit.of(row) for row in connection.execute(select(item).order_by(item.c.place))}
         # An id is given out before its row is committed: with several writers a smaller one may appear after a larger.
         behind = 0 if self.store.sqlite else 1000
         rows = connection.execute(select(entry).where(entry.c.id > self._last - behind).order_by(entry.c.id)).all()
@@ -108,20 +114,11 @@ class Ledger:
     def answers(self, kind: str | None = "main") -> list[StudyAnswer]:
         """The current answers to items of a kind (None: all), in the order in which they came."""
         with self._lock:
-            answers = [
-                answer for answer in self._answers.values() if kind is None or self.items[answer.item].kind == kind
-            ]
-        return sorted(answers, key=lambda answer: answer.entry)
+            answers = sorted(self._answers.values(), key=lambda answer: answer.entry)
+        return [answer for answer in answers if kind is None or self.items[answer.item].kind == kind]
 
     def adjudications(self) -> list[tuple[Unit, dict[str, Any], float]]:
         """The owners' decisions on items, in the order in which they were made."""
-        rows = self.store.read(
-            lambda connection: connection.execute(select(schema.adjudication).order_by(schema.adjudication.c.id)).all()
-        )
+        decisions = select(schema.adjudication).order_by(schema.adjudication.c.id)
+        rows = self.store.read(lambda connection: connection.execute(decisions).all())
         return [(self.items[row.item_id], json.loads(row.payload), row.created_at) for row in rows]
-
-
-def _unit(row: Any) -> Unit:
-    outputs = tuple((output["system"], output["text"]) for output in json.loads(row.outputs))
-    expected = json.loads(row.expected) if row.expected else None
-    return Unit(row.id, row.kind, row.name, row.system, row.source, outputs, row.tokens, expected)

@@ -24,9 +24,7 @@ TASKS: tuple[TaskName, ...] = get_args(TaskName)
 _OVERLAP = 2
 _HERE = Path(__file__).parent
 _PROTOCOLS = _HERE / "protocols"
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "str": (str,), "int": (int,), "float": (int, float), "bool": (bool,), "tuple[str, ...]": (tuple,),
-}  # fmt: skip
+_TYPES: Mapping[str, Any] = {"str": str, "int": int, "float": (int, float), "bool": bool, "tuple[str, ...]": tuple}
 T = TypeVar("T")
 
 
@@ -272,6 +270,7 @@ def _build(kind: type[T], values: Mapping[str, Any], where: str) -> T:
     plain = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     for key, value in plain.items():
         declared = str(known[key].type)
-        if type(value) not in _TYPES.get(declared, (type(value),)):
+        wrong_bool = isinstance(value, bool) and declared in _TYPES and declared != "bool"
+        if wrong_bool or not isinstance(value, _TYPES.get(declared, object)):
             raise BadInput(f"{where}: {key} must be {declared}, not {value!r}.")
     return kind(**plain)
