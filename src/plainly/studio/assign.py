@@ -25,6 +25,7 @@ from plainly.studio.store import lock
 
 _POOL = 200
 item, assignment, entry = schema.item, schema.assignment, schema.entry
+_GIVEN = item.join(assignment, assignment.c.item_id == item.c.id)  # items with the people who got them
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,9 @@ def answered(connection: Connection, rater_id: int) -> int:
 
 def _release_expired(connection: Connection, now: float) -> None:
     """Give back every item whose lease ran out."""
-    rows = connection.execute(
-        update(assignment)
-        .where(assignment.c.state == "leased", assignment.c.expires_at < now)
-        .values(state="expired")
-        .returning(assignment.c.item_id)
-    ).all()
-    for item_id, times in Counter(row.item_id for row in rows).items():
+    ran_out = update(assignment).where(assignment.c.state == "leased", assignment.c.expires_at < now)
+    items = connection.execute(ran_out.values(state="expired").returning(assignment.c.item_id)).scalars().all()
+    for item_id, times in Counter(items).items():
         take(connection, item_id, -times)
 
 
@@ -95,12 +92,8 @@ def extend(connection: Connection, project: Project, row: Row[Any], now: float) 
 
 
 def _done(connection: Connection, rater_id: int) -> Counter[str]:
-    rows = connection.execute(
-        select(item.c.kind, func.count())
-        .join(assignment, assignment.c.item_id == item.c.id)
-        .where(assignment.c.rater_id == rater_id, assignment.c.state != "expired")
-        .group_by(item.c.kind)
-    )
+    counted = select(item.c.kind, func.count()).select_from(_GIVEN).group_by(item.c.kind)
+    rows = connection.execute(counted.where(assignment.c.rater_id == rater_id, assignment.c.state != "expired"))
     return Counter({str(kind): int(count) for kind, count in rows})
 
 
@@ -140,9 +133,8 @@ def _special(connection: Connection, rater_id: int, kind: str) -> list[Row[Any]]
 
 
 def _open(connection: Connection, rater_id: int, kind: str) -> bool:
-    leased = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
-    of_kind = leased.join(item, item.c.id == assignment.c.item_id).where(item.c.kind == kind)
-    return connection.execute(of_kind.limit(1)).first() is not None
+    leased = select(item.c.id).select_from(_GIVEN).where(assignment.c.rater_id == rater_id, item.c.kind == kind)
+    return connection.execute(leased.where(assignment.c.state == "leased").limit(1)).first() is not None
 
 
 def _qualified(connection: Connection, project: Project, rater_id: int) -> bool:
@@ -162,34 +154,23 @@ def _left(connection: Connection, project: Project) -> int:
         return 0
     if not project.stop.answers:
         return sys.maxsize
-    handed_out = select(func.count()).select_from(assignment.join(item, item.c.id == assignment.c.item_id))
-    counted = handed_out.where(assignment.c.state != "expired", item.c.kind == "main")
-    return int(project.stop.answers - connection.execute(counted).scalar_one())
+    handed_out = select(func.count()).select_from(_GIVEN).where(assignment.c.state != "expired", item.c.kind == "main")
+    return int(project.stop.answers - connection.execute(handed_out).scalar_one())
 
 
 def _main(connection: Connection, project: Project, rater_id: int, most: int) -> tuple[list[Row[Any]], str]:
-    overlap = project.assignment.overlap
-    pool = connection.execute(
-        select(item)
-        .where(item.c.kind == "main", item.c.taken < overlap, _unseen(rater_id))
-        .order_by(item.c.taken, item.c.place)
-        .limit(_POOL)
-    ).all()
+    wanted = select(item).where(item.c.kind == "main", item.c.taken < project.assignment.overlap, _unseen(rater_id))
+    pool = connection.execute(wanted.order_by(item.c.taken, item.c.place).limit(_POOL)).all()
     if not pool:
         mine = assignment.alias("mine")
         seen_too = exists().where(mine.c.item_id == assignment.c.item_id, mine.c.rater_id == rater_id)
         others = select(assignment.c.id).where(assignment.c.state == "leased", assignment.c.rater_id != rater_id)
         running = connection.execute(others.where(~seen_too).limit(1)).first()
         return [], "waiting" if running is not None else "finished"
-    seen = connection.execute(
-        select(item.c.system, item.c.name)
-        .join(assignment, assignment.c.item_id == item.c.id)
-        .where(assignment.c.rater_id == rater_id)
-    ).all()
-    systems = Counter(row.system for row in seen)
-    names = Counter(row.name for row in seen)
-    least = pool[0].taken
-    free = {row.id: row for row in pool if row.taken == least}
+    seen = select(item.c.system, item.c.name).select_from(_GIVEN).where(assignment.c.rater_id == rater_id)
+    shown = connection.execute(seen).all()
+    systems, names = Counter(row.system for row in shown), Counter(row.name for row in shown)
+    free = {row.id: row for row in pool if row.taken == pool[0].taken}
     chosen: list[Row[Any]] = []
 
     def rank(row: Row[Any]) -> tuple[int, int, bytes]:
@@ -257,8 +238,6 @@ def laid_out(outputs: str, layout: str) -> list[Mapping[str, str]]:
 
 def _parts(text: str, how: str) -> list[list[str]]:
     """Tokens, each with what stands before it, so that the page shows the text as it is."""
-    parts, before = [], 0
-    for start, end in tasks.spans(text, how):
-        parts.append([text[before:start], text[start:end]])
-        before = end
-    return parts
+    places = tasks.spans(text, how)
+    ends = [0, *(end for _, end in places)]
+    return [[text[before:start], text[start:end]] for before, (start, end) in zip(ends, places, strict=False)]

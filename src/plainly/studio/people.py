@@ -91,8 +91,8 @@ def find_invitation(connection: Connection, token: str) -> Row[Any]:
     if connection.dialect.name == "postgresql":
         statement = statement.with_for_update()
     row = connection.execute(statement).first()
-    gone = row is None or row.revoked_at is not None or (row.expires_at is not None and row.expires_at < time.time())
-    if row is None or gone or (row.once and row.uses):
+    over = row is not None and row.expires_at is not None and row.expires_at < time.time()
+    if row is None or over or row.revoked_at is not None or (row.once and row.uses):
         raise Refusal(404, "no-invitation", "This link is not valid (any more). Ask whoever sent it for a new one.")
     return row
 

@@ -33,23 +33,11 @@ def serve(
             "front (--public-url https://…)."
         )
     application = build(studio)
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    application.router.lifespan_context = _lifespan(studio, lambda: ready(url))
-    quiet: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
-    proxy: dict[str, Any] = {"proxy_headers": True, "forwarded_allow_ips": "127.0.0.1,::1"}
-    limits: dict[str, Any] = {"timeout_graceful_shutdown": 10, "limit_concurrency": 1000}
-    config = uvicorn.Config(application, host=host, port=port, **quiet, **proxy, **limits)
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    uvicorn.Server(config).run()
 
-
-def _lifespan(
-    studio: Studio, ready: Callable[[], None]
-) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
     @contextlib.asynccontextmanager
     async def lifespan(application: Starlette) -> AsyncIterator[None]:
         watcher = asyncio.create_task(owner.watch(studio)) if studio.project.stop.half_width else None
-        asyncio.get_running_loop().call_soon(ready)
+        asyncio.get_running_loop().call_soon(ready, url)
         try:
             yield
         finally:
@@ -57,7 +45,14 @@ def _lifespan(
                 watcher.cancel()
             studio.store.close()
 
-    return lifespan
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    application.router.lifespan_context = lifespan
+    quiet: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
+    proxy: dict[str, Any] = {"proxy_headers": True, "forwarded_allow_ips": "127.0.0.1,::1"}
+    limits: dict[str, Any] = {"timeout_graceful_shutdown": 10, "limit_concurrency": 1000}
+    config = uvicorn.Config(application, host=host, port=port, **quiet, **proxy, **limits)
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    uvicorn.Server(config).run()
 
 
 def _loopback(host: str) -> bool:
