@@ -37,7 +37,7 @@ def build(studio: Studio) -> Starlette:
         if status == 500:
             log.error("%s %s", request.method, request.url.path, exc_info=error)
         refusal = _FAULTS.get(status) or Refusal(status, "http", "This did not work.")
-        return _refused(studio, refusal, api=request.url.path.startswith("/api/"))
+        return _refused(studio, request, refusal)
 
     return Starlette(
         routes=[Route(row.path, _guarded(studio, row), methods=[row.method]) for row in ENDPOINTS],
@@ -51,7 +51,7 @@ def _guarded(studio: Studio, row: Endpoint) -> Callable[[Request], Awaitable[Res
         try:
             return await row.handler(await _admit(studio, row, request))
         except Refusal as refusal:
-            return _refused(studio, refusal, api=row.api)
+            return _refused(studio, request, refusal)
 
     return endpoint
 
@@ -105,8 +105,8 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _refused(studio: Studio, refusal: Refusal, *, api: bool) -> Response:
-    if api:
+def _refused(studio: Studio, request: Request, refusal: Refusal) -> Response:
+    if request.url.path.startswith("/api/"):  # a script asked, not a person
         response = reply(refusal.body, refusal.status)
     else:
         response = studio.page("error.html", status=refusal.status, message=refusal.message)

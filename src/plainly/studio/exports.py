@@ -60,10 +60,14 @@ def judgements(ledger: Ledger, project: Project) -> Judgements:
 
 def rows(ledger: Ledger, project: Project) -> Iterator[Record]:
     """The long table: a row for each rating, ranking or group of words; no value where it could not be judged."""
-    make = _ROWS[project.task]
     for answer in ledger.answers():
-        for row in make(project, ledger.items[answer.item], answer):
-            yield {**row, **_circumstances(answer)}
+        unit = ledger.items[answer.item]
+        texts = {"source": unit.source, "output": unit.output}
+        whole: Record = {"system": unit.system, "item": unit.name, "rater": answer.rater, **texts}
+        whole |= _circumstances(answer)
+        for row in _ROWS[project.task](project, unit, answer):
+            whole |= row
+            yield {name: whole[name] for name in COLUMNS[project.task]}
 
 
 def write(ledger: Ledger, project: Project, form: str) -> bytes:
@@ -79,22 +83,14 @@ def _ratings(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Rati
 
 def _rating_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
     for rating in _ratings(project, unit, answer):
-        *who, value = rating
-        cells = (*who, value if rating.said else None, unit.source, unit.output)
-        yield dict(zip(COLUMNS["rating"], cells, strict=False))
+        yield {"dimension": rating.dimension, "rating": rating.value if rating.said else None}
 
 
 def _ranking_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
     choice = answer.payload.get("choice", {})
-    yield {
-        "item": unit.name,
-        "rater": answer.rater,
-        "shown": json.dumps(choice.get("shown", [])),
-        "best": choice.get("best_system"),
-        "worst": choice.get("worst_system"),
-        "tie": bool(choice.get("tie")),
-        "source": unit.source,
-    }
+    best, worst = choice.get("best_system"), choice.get("worst_system")
+    shown = json.dumps(choice.get("shown", []))
+    yield {"shown": shown, "best": best, "worst": worst, "tie": bool(choice.get("tie"))}
 
 
 def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
@@ -105,14 +101,10 @@ def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterat
     }
     for at, group in enumerate(answer.payload.get("groups", ())):
         yield {
-            "system": unit.system,
-            "item": unit.name,
-            "rater": answer.rater,
             "group": at,
             "labels": ",".join(group["labels"]),
             **{f"{side}_tokens": ",".join(map(str, group[side])) for side in texts},
             **{f"{side}_spans": ",".join(offsets[side][token] for token in group[side]) for side in texts},
-            **texts,
         }
 
 
