@@ -57,16 +57,7 @@ def submit(
             raise Refusal(409, "key-reused", "This key was used for another answer. Nothing was changed.")
         return reply(project, row, before)
     if revision != row.revision:
-        # It was based on an earlier answer than there is, which is sent back.
-        current = select(entry.c.payload).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
-        raise Refusal(
-            409,
-            "stale",
-            "This item was answered elsewhere, perhaps in another tab, after this page was loaded. "
-            "That answer was kept and yours was not written over it.",
-            revision=row.revision,
-            current=public(connection.execute(current).scalar()),
-        )
+        raise _stale(connection, row)
     outputs = laid_out(row.outputs, row.layout)
     texts = {"source": row.source, "output": outputs[0]["text"], "tokens": row.tokens}
     answer = tasks.check(project, payload, texts, len(outputs))
@@ -95,6 +86,17 @@ def submit(
         take(connection, row.item_id)
     connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
     return reply(project, row, stored)
+
+
+def _stale(connection: Connection, row: Row[Any]) -> Refusal:
+    """The refusal of an answer that was based on an earlier one than there is, with the one that there is."""
+    current = select(entry.c.payload).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
+    message = (
+        "This item was answered elsewhere, perhaps in another tab, after this page was loaded. "
+        "That answer was kept and yours was not written over it."
+    )
+    answer = public(connection.execute(current).scalar())
+    return Refusal(409, "stale", message, revision=row.revision, current=answer)
 
 
 def fingerprint(assignment_id: int, revision: int, payload: object) -> str:
