@@ -215,7 +215,7 @@ def test_replaying_assetann_with_the_keyboard_alone(mirror: Path, make: Make, se
     pairs = chosen_pairs(5)
     place, page = started(make, serve, context, [item(one.source, one.output, str(at)) for at, one in enumerate(pairs)])
     page.mouse.click(1, 1)
-    keys = {one["name"]: one["key"] for one in labels.for_page()}
+    keys = {one["name"]: one["key"] for one in labels.labels().values()}
     pressed = 0
 
     def press(key: str) -> None:

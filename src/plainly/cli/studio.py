@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from plainly import studio
 from plainly.cli.progress import bar
 from plainly.files import write_whole
 from plainly.render.show import add_formats, say, show
-from plainly.result import Result
 
 HELP = """run the human evaluation: a web application in which people rate, annotate and rank
 
@@ -77,38 +75,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what the arguments say; the exit status."""
-    options = dict(vars(args))
-    strict = options.pop("strict", False)
-    form = options.pop("format", None) if args.action != "export" else None
-    result = _ACTIONS[options.pop("action")](options.pop("project"), **options)
-    warned = show(result, form) if result is not None else 0
+    options: dict[str, Any] = {name: value for name, value in vars(args).items() if value is not None}
+    action, project = options.pop("action"), options.pop("project")
+    strict, form = options.pop("strict", False), options.pop("format", None)
+    if action == "export":
+        _save(studio.export(project, form, database=args.database), args.output)
+        return 0
+    if action == "serve":
+        options["ready"] = say
+    elif action in ("create", "import"):
+        options["progress"] = bar
+    result = getattr(studio, "import_set" if action == "import" else action)(project, **options)
+    warned = 0 if action in ("serve", "backup") else show(result, form)
     return int(strict and warned > 0)
 
 
-def _create(project: Path, *, demo: bool, database: str | None, **options: Any) -> Result:
-    chosen: Any = {name: value for name, value in options.items() if value is not None}
-    return studio.create(project, demo=demo, database=database, progress=bar, **chosen)
-
-
-def _export(project: Path, *, format: str, output: str, database: str | None) -> None:
-    content = studio.export(project, format, database=database)
+def _save(content: bytes, output: str) -> None:
     if output == "-":
         sys.stdout.buffer.write(content)
     else:
         write_whole(output, content)
-
-
-def _backup(project: Path, *, output: Path, database: str | None) -> None:
-    studio.backup(project, output, database=database)
-
-
-# Not the functions themselves: naming them would import the studio before it is known that it is wanted.
-_ACTIONS: dict[str, Callable[..., Result | None]] = {
-    "create": _create,
-    "serve": lambda project, **options: studio.serve(project, ready=say, **options),
-    "invite": lambda project, **options: studio.invite(project, **options),
-    "export": _export,
-    "import": lambda project, **options: studio.import_set(project, progress=bar, **options),
-    "status": lambda project, **options: studio.status(project, **options),
-    "backup": _backup,
-}

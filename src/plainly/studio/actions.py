@@ -38,9 +38,8 @@ def create(
     """Make a project's database, and its file from the options where there is none yet."""
     path = Path(file)
     wrote = write_project(path, options, demo=demo)
-    with _nothing_left_of([path] if wrote else []), _new_database(path, database) as store:
+    with _new_database(path, database, wrote_file=wrote) as store:
         project = creation.create(store, read_project(path), directory=path.parent, demo=demo, progress=progress)
-        Secret(_secret(path))
     return replace(project, file=str(path), wrote_file=wrote)
 
 
@@ -49,7 +48,6 @@ def import_set(file: PathLike, name: str, *, database: str | None = None, progre
     path = Path(file)
     with _new_database(path, database) as store:
         project = imports.import_set(store, name, progress=progress)
-        Secret(_secret(path))
     return replace(project, file=str(path))
 
 
@@ -68,12 +66,15 @@ def serve(
     ``expose`` is needed for an address that other machines can reach; ``public_url`` is what a proxy in front calls it.
     """
     from plainly.studio import server
+    from plainly.studio.context import Studio
+    from plainly.studio.guard import Address
 
-    path = Path(file)
-    studio = server.open_studio(_database(path, database), _secret(path), public_url=public_url, hosts=(host,))
+    address = Address(public_url.rstrip("/"), Address().hosts | {host})
+    studio = Studio(Store(_database(Path(file), database)), _secret(Path(file)), address)
+    name = studio.project.name  # A database without a project is an error now and not at the first request.
 
     def tell(url: str) -> None:
-        ready(f"Serving {studio.project.name} on {public_url or url} (Ctrl-C ends)")
+        ready(f"Serving {name} on {public_url or url} (Ctrl-C ends)")
 
     server.serve(studio, host=host, port=port, expose=expose, ready=tell)
 
@@ -133,8 +134,8 @@ def _beside(path: Path) -> str:
     return f"sqlite:///{path.with_suffix('.db')}"
 
 
-def _secret(path: Path) -> Path:
-    return path.with_suffix(".secret")
+def _secret(path: Path) -> Secret:
+    return Secret(path.with_suffix(".secret"))
 
 
 def _current(store: Store) -> tuple[Ledger, Project]:
@@ -153,21 +154,16 @@ def _opened(file: PathLike, database: str | None, *, new: bool = False) -> Itera
 
 
 @contextmanager
-def _new_database(path: Path, database: str | None) -> Iterator[Store]:
-    """A store to be filled; a SQLite file of the project's own goes again if that fails."""
+def _new_database(path: Path, database: str | None, *, wrote_file: bool = False) -> Iterator[Store]:
+    """A store to be filled. If that fails, what is new goes: half a project would be in the way of the next attempt."""
     file = path.with_suffix(".db")
     own = _database(path, database) == _beside(path) and not file.exists()
-    leftovers = [file, *(file.with_name(file.name + end) for end in ("-wal", "-shm"))] if own else []
-    with _nothing_left_of(leftovers), _opened(path, database, new=True) as store:
-        yield store
-
-
-@contextmanager
-def _nothing_left_of(files: list[Path]) -> Iterator[None]:
-    """Half a project would be in the way of the next attempt."""
+    leftovers = [file.with_name(file.name + end) for end in ("", "-wal", "-shm")] if own else []
     try:
-        yield
+        with _opened(path, database, new=True) as store:
+            yield store
+            _secret(path)
     except BaseException:
-        for leftover in files:
+        for leftover in [*leftovers, path] if wrote_file else leftovers:
             leftover.unlink(missing_ok=True)
         raise

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from plainly.studio import schema, tasks
-from plainly.studio.assign import laid_out
+from plainly.studio.assign import laid_out, take
 from plainly.studio.project import Project
-from plainly.studio.refusal import Refusal
+from plainly.studio.refusal import Refusal, invalid
 
 item, assignment, entry, draft = schema.item, schema.assignment, schema.entry, schema.draft
 
@@ -42,7 +43,6 @@ def submit(
     revision: int,
     payload: object,
     seconds: float | None,
-    now: float,
 ) -> dict[str, Any]:
     """Store an answer and say which revision it became.
 
@@ -61,48 +61,42 @@ def submit(
     outputs = laid_out(row.outputs, row.layout)
     texts = {"source": row.source, "output": outputs[0]["text"], "tokens": row.tokens}
     answer = tasks.check(project, payload, texts, len(outputs))
-    _name_choice(answer, outputs)
-    late = row.state == "expired" or (row.state == "leased" and row.expires_at < now)
-    limit = project.quality.time_limit_seconds
-    stored = connection.execute(
-        insert(entry)
-        .values(
-            assignment_id=row.id,
-            item_id=row.item_id,
-            rater_id=rater_id,
-            revision=row.revision + 1,
-            key=key,
-            digest=digest,
-            payload=json.dumps(answer, ensure_ascii=True),
-            late=late,
-            overtime=bool(limit and seconds is not None and seconds > limit),
-            seconds=seconds,
-            created_at=now,
-        )
-        .returning(entry)
-    ).one()
-    connection.execute(
-        update(assignment).where(assignment.c.id == row.id).values(revision=row.revision + 1, state="done")
-    )
+    if choice := answer.get("choice"):  # The places were this rater's alone: say which systems stood there.
+        choice["shown"] = [output["system"] for output in outputs]
+        named = {f"{name}_system": outputs[choice[name]]["system"] for name in ("best", "worst") if name in choice}
+        choice.update(named)
+    now, limit = time.time(), project.quality.time_limit_seconds
+    answered = {
+        "assignment_id": row.id,
+        "item_id": row.item_id,
+        "rater_id": rater_id,
+        "revision": row.revision + 1,
+        "key": key,
+        "digest": digest,
+        "payload": json.dumps(answer, ensure_ascii=True),
+        "late": row.state == "expired" or (row.state == "leased" and row.expires_at < now),
+        "overtime": bool(limit and seconds is not None and seconds > limit),
+        "seconds": seconds,
+        "created_at": now,
+    }
+    stored = connection.execute(insert(entry).values(**answered).returning(entry)).one()
+    done = update(assignment).where(assignment.c.id == row.id)
+    connection.execute(done.values(revision=row.revision + 1, state="done"))
     if row.state == "expired":
-        connection.execute(update(item).where(item.c.id == row.item_id).values(taken=item.c.taken + 1))
+        take(connection, row.item_id)
     connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
     return reply(project, row, stored)
 
 
 def _stale(connection: Connection, row: Row[Any]) -> Refusal:
     """The refusal of an answer that was based on an earlier one than there is, with the one that there is."""
-    current = connection.execute(
-        select(entry.c.payload).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
-    ).scalar()
-    return Refusal(
-        409,
-        "stale",
+    current = select(entry.c.payload).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
+    message = (
         "This item was answered elsewhere, perhaps in another tab, after this page was loaded. "
-        "That answer was kept and yours was not written over it.",
-        revision=row.revision,
-        current=public(current),
+        "That answer was kept and yours was not written over it."
     )
+    answer = public(connection.execute(current).scalar())
+    return Refusal(409, "stale", message, revision=row.revision, current=answer)
 
 
 def fingerprint(assignment_id: int, revision: int, payload: object) -> str:
@@ -113,18 +107,13 @@ def fingerprint(assignment_id: int, revision: int, payload: object) -> str:
 
 def reply(project: Project, row: Row[Any], stored: Row[Any]) -> dict[str, Any]:
     """What the client is told, the same for the first time and for every repetition."""
-    told: dict[str, Any] = {
-        "assignment": row.id,
-        "entry": stored.id,
-        "revision": stored.revision,
-        "late": bool(stored.late),
-    }
+    told = {"assignment": row.id, "entry": stored.id, "revision": stored.revision, "late": bool(stored.late)}
     if row.kind == "training":
         expected = json.loads(row.expected or "{}")
         told["feedback"] = {
             "right": tasks.agrees(project, json.loads(stored.payload), expected),
             "text": row.feedback or "",
-            "expected": _shown_expectation(expected),
+            "expected": {name: expected[name] for name in ("values", "labels") if name in expected},
         }
     return told
 
@@ -135,34 +124,16 @@ def public(payload: str | None) -> dict[str, Any] | None:
         return None
     answer: dict[str, Any] = json.loads(payload)
     if "choice" in answer:
-        answer["choice"] = {
-            name: answer["choice"][name] for name in ("tie", "best", "worst") if name in answer["choice"]
-        }
+        choice = answer["choice"]
+        answer["choice"] = {name: choice[name] for name in ("tie", "best", "worst") if name in choice}
     return answer
 
 
-def save_draft(
-    connection: Connection, rater_id: int, assignment_id: int, *, payload: object, now: float
-) -> dict[str, Any]:
+def save_draft(connection: Connection, rater_id: int, assignment_id: int, payload: object) -> None:
     """Keep unfinished work, to be taken up on another machine. A draft is no answer and is never exported."""
     row = own_assignment(connection, rater_id, assignment_id)
     if not isinstance(payload, Mapping):
-        raise Refusal(422, "invalid", "A draft must be an object.", field="payload")
+        raise invalid("payload", "A draft must be an object.")
     connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
     text = json.dumps(payload, ensure_ascii=True)
-    connection.execute(insert(draft).values(assignment_id=row.id, payload=text, updated_at=now))
-    return {"assignment": row.id, "saved": True}
-
-
-def _name_choice(answer: dict[str, Any], outputs: list[Mapping[str, str]]) -> None:
-    """Say which systems stood at the chosen places: the places were this rater's alone."""
-    choice = answer.get("choice")
-    if choice is not None:
-        choice["shown"] = [output["system"] for output in outputs]
-        for name in ("best", "worst"):
-            if name in choice:
-                choice[f"{name}_system"] = outputs[choice[name]]["system"]
-
-
-def _shown_expectation(expected: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: expected[name] for name in ("values", "labels") if name in expected}
+    connection.execute(insert(draft).values(assignment_id=row.id, payload=text, updated_at=time.time()))

@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, exists, func, insert, select, update
+from sqlalchemy import Connection, Row, exists, func, insert, select, update
 
 from plainly.studio import schema, tasks
 from plainly.studio.project import Project
@@ -24,6 +25,7 @@ from plainly.studio.store import lock
 
 _POOL = 200
 item, assignment, entry = schema.item, schema.assignment, schema.entry
+_GIVEN = item.join(assignment, assignment.c.item_id == item.c.id)  # items with the people who got them
 
 
 @dataclass(frozen=True)
@@ -42,24 +44,19 @@ def claim(
     """The items that the rater holds already but not in ``have``, and new ones until there are ``want``."""
     lock(connection)
     _release_expired(connection, now)
-    held = connection.execute(
-        select(assignment)
-        .where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
-        .order_by(assignment.c.id)
-    ).all()
+    leased = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
+    held = [number for number in connection.execute(leased.order_by(assignment.c.id)).scalars() if number not in have]
     counts = _done(connection, rater_id)
     kinds = set(connection.execute(select(item.c.kind).where(item.c.kind != "main").distinct()).scalars())
     state = "working"
     fresh: list[int] = []
-    missing = want - len([row for row in held if row.id not in have])
-    while missing > len(fresh):
-        chosen, state = _choose(connection, project, rater_id, counts, kinds, missing - len(fresh))
+    while (missing := want - len(held) - len(fresh)) > 0:
+        chosen, state = _choose(connection, project, rater_id, counts, kinds, missing)
         if not chosen:
             break
         fresh += [_lease(connection, project, rater_id, row, now) for row in chosen]
         counts.update(row.kind for row in chosen)
-    shown = [row.id for row in held if row.id not in have] + fresh
-    items = tuple(present(connection, project, assignment_id) for assignment_id in shown)
+    items = tuple(present(connection, project, assignment_id) for assignment_id in [*held, *fresh])
     if items or have:
         state = "working"
     return Claim(items, state, answered(connection, rater_id), project.assignment.per_rater or None)
@@ -73,33 +70,30 @@ def answered(connection: Connection, rater_id: int) -> int:
 
 def _release_expired(connection: Connection, now: float) -> None:
     """Give back every item whose lease ran out."""
-    rows = connection.execute(
-        update(assignment)
-        .where(assignment.c.state == "leased", assignment.c.expires_at < now)
-        .values(state="expired")
-        .returning(assignment.c.item_id)
-    ).all()
-    for item_id, times in Counter(row.item_id for row in rows).items():
-        connection.execute(update(item).where(item.c.id == item_id).values(taken=item.c.taken - times))
+    ran_out = update(assignment).where(assignment.c.state == "leased", assignment.c.expires_at < now)
+    items = connection.execute(ran_out.values(state="expired").returning(assignment.c.item_id)).scalars().all()
+    for item_id, times in Counter(items).items():
+        take(connection, item_id, -times)
+
+
+def take(connection: Connection, item_id: int, times: int = 1) -> None:
+    """Count people who hold or answered an item, or who let go of it."""
+    connection.execute(update(item).where(item.c.id == item_id).values(taken=item.c.taken + times))
 
 
 def extend(connection: Connection, project: Project, row: Row[Any], now: float) -> float:
     """More time for an item that is being worked on; when it runs out now."""
     until = now + project.assignment.lease_minutes * 60
-    connection.execute(update(assignment).where(assignment.c.id == row.id).values(expires_at=until))
+    state = "leased" if row.state == "expired" else row.state
+    connection.execute(update(assignment).where(assignment.c.id == row.id).values(expires_at=until, state=state))
     if row.state == "expired":
-        connection.execute(update(assignment).where(assignment.c.id == row.id).values(state="leased"))
-        connection.execute(update(item).where(item.c.id == row.item_id).values(taken=item.c.taken + 1))
+        take(connection, row.item_id)
     return until
 
 
 def _done(connection: Connection, rater_id: int) -> Counter[str]:
-    rows = connection.execute(
-        select(item.c.kind, func.count())
-        .join(assignment, assignment.c.item_id == item.c.id)
-        .where(assignment.c.rater_id == rater_id, assignment.c.state != "expired")
-        .group_by(item.c.kind)
-    )
+    counted = select(item.c.kind, func.count()).select_from(_GIVEN).group_by(item.c.kind)
+    rows = connection.execute(counted.where(assignment.c.rater_id == rater_id, assignment.c.state != "expired"))
     return Counter({str(kind): int(count) for kind, count in rows})
 
 
@@ -116,16 +110,11 @@ def _choose(
             return [], "working"  # the answers of this part decide what comes next
     if "qualification" in kinds and not _qualified(connection, project, rater_id):
         return [], "failed"
-    limit = project.assignment.per_rater
-    if limit and counts["main"] >= limit:
+    if project.assignment.per_rater:
+        most = min(most, project.assignment.per_rater - counts["main"])
+    most = min(most, _left(connection, project))
+    if most <= 0:
         return [], "finished"
-    if limit:
-        most = min(most, limit - counts["main"])
-    left = _left(connection, project)
-    if left is not None and left <= 0:
-        return [], "finished"
-    if left is not None:
-        most = min(most, left)
     every = project.quality.check_every
     if "check" in kinds and every:
         if counts["main"] // every > counts["check"] and (unseen := _special(connection, rater_id, "check")):
@@ -135,7 +124,7 @@ def _choose(
 
 
 def _unseen(rater_id: int) -> Any:
-    return ~exists().where(and_(assignment.c.item_id == item.c.id, assignment.c.rater_id == rater_id))
+    return ~exists().where(assignment.c.item_id == item.c.id, assignment.c.rater_id == rater_id)
 
 
 def _special(connection: Connection, rater_id: int, kind: str) -> list[Row[Any]]:
@@ -144,13 +133,8 @@ def _special(connection: Connection, rater_id: int, kind: str) -> list[Row[Any]]
 
 
 def _open(connection: Connection, rater_id: int, kind: str) -> bool:
-    leased = connection.execute(
-        select(assignment.c.id)
-        .join(item, item.c.id == assignment.c.item_id)
-        .where(assignment.c.rater_id == rater_id, assignment.c.state == "leased", item.c.kind == kind)
-        .limit(1)
-    ).first()
-    return leased is not None
+    leased = select(item.c.id).select_from(_GIVEN).where(assignment.c.rater_id == rater_id, item.c.kind == kind)
+    return connection.execute(leased.where(assignment.c.state == "leased").limit(1)).first() is not None
 
 
 def _qualified(connection: Connection, project: Project, rater_id: int) -> bool:
@@ -164,59 +148,40 @@ def _qualified(connection: Connection, project: Project, rater_id: int) -> bool:
     return not right or sum(right) / len(right) >= project.quality.pass_share
 
 
-def _left(connection: Connection, project: Project) -> int | None:
-    """How many items may still be handed out under the stop rules; None where there is no such limit."""
+def _left(connection: Connection, project: Project) -> int:
+    """How many items may still be handed out under the stop rules."""
     if connection.execute(select(schema.about.c.value).where(schema.about.c.key == "stopped")).scalar():
         return 0
     if not project.stop.answers:
-        return None
-    handed_out = connection.execute(
-        select(func.count())
-        .select_from(assignment.join(item, item.c.id == assignment.c.item_id))
-        .where(assignment.c.state != "expired", item.c.kind == "main")
-    ).scalar_one()
-    return int(project.stop.answers - handed_out)
+        return sys.maxsize
+    handed_out = select(func.count()).select_from(_GIVEN).where(assignment.c.state != "expired", item.c.kind == "main")
+    return int(project.stop.answers - connection.execute(handed_out).scalar_one())
 
 
 def _main(connection: Connection, project: Project, rater_id: int, most: int) -> tuple[list[Row[Any]], str]:
-    overlap = project.assignment.overlap
-    pool = connection.execute(
-        select(item)
-        .where(item.c.kind == "main", item.c.taken < overlap, _unseen(rater_id))
-        .order_by(item.c.taken, item.c.place)
-        .limit(_POOL)
-    ).all()
+    wanted = select(item).where(item.c.kind == "main", item.c.taken < project.assignment.overlap, _unseen(rater_id))
+    pool = connection.execute(wanted.order_by(item.c.taken, item.c.place).limit(_POOL)).all()
     if not pool:
-        running = connection.execute(
-            select(assignment.c.id)
-            .where(assignment.c.state == "leased", assignment.c.rater_id != rater_id, _unseen_by(rater_id))
-            .limit(1)
-        ).first()
+        mine = assignment.alias("mine")
+        seen_too = exists().where(mine.c.item_id == assignment.c.item_id, mine.c.rater_id == rater_id)
+        others = select(assignment.c.id).where(assignment.c.state == "leased", assignment.c.rater_id != rater_id)
+        running = connection.execute(others.where(~seen_too).limit(1)).first()
         return [], "waiting" if running is not None else "finished"
-    seen = connection.execute(
-        select(item.c.system, item.c.name)
-        .join(assignment, assignment.c.item_id == item.c.id)
-        .where(assignment.c.rater_id == rater_id)
-    ).all()
-    systems = Counter(row.system for row in seen)
-    names = Counter(row.name for row in seen)
-    least = pool[0].taken
-    free = {row.id: row for row in pool if row.taken == least}
+    seen = select(item.c.system, item.c.name).select_from(_GIVEN).where(assignment.c.rater_id == rater_id)
+    shown = connection.execute(seen).all()
+    systems, names = Counter(row.system for row in shown), Counter(row.name for row in shown)
+    free = {row.id: row for row in pool if row.taken == pool[0].taken}
     chosen: list[Row[Any]] = []
+
+    def rank(row: Row[Any]) -> tuple[int, int, bytes]:
+        return names[row.name], systems[row.system], _shuffle(project.seed, rater_id, row.id)
+
     while free and len(chosen) < most:
-        best = min(
-            free.values(),
-            key=lambda row: (names[row.name], systems[row.system], _shuffle(project.seed, rater_id, row.id)),
-        )
+        best = min(free.values(), key=rank)
         chosen.append(free.pop(best.id))
         names[best.name] += 1
         systems[best.system] += 1
     return chosen, "working"
-
-
-def _unseen_by(rater_id: int) -> Any:
-    mine = assignment.alias("mine")
-    return ~exists().where(and_(mine.c.item_id == assignment.c.item_id, mine.c.rater_id == rater_id))
 
 
 @lru_cache(maxsize=100_000)
@@ -227,21 +192,17 @@ def _shuffle(seed: int, rater_id: int, item_id: int) -> bytes:
 def _lease(connection: Connection, project: Project, rater_id: int, row: Row[Any], now: float) -> int:
     layout = list(range(len(json.loads(row.outputs))))
     random.Random(f"{project.seed}:{rater_id}:{row.id}").shuffle(layout)
-    lease = connection.execute(
-        insert(assignment)
-        .values(
-            item_id=row.id,
-            rater_id=rater_id,
-            state="leased",
-            layout=json.dumps(layout),
-            leased_at=now,
-            expires_at=now + project.assignment.lease_minutes * 60,
-            revision=0,
-        )
-        .returning(assignment.c.id)
-    ).scalar_one()
-    connection.execute(update(item).where(item.c.id == row.id).values(taken=item.c.taken + 1))
-    return int(lease)
+    lease = {
+        "item_id": row.id,
+        "rater_id": rater_id,
+        "state": "leased",
+        "layout": json.dumps(layout),
+        "leased_at": now,
+        "expires_at": now + project.assignment.lease_minutes * 60,
+        "revision": 0,
+    }
+    take(connection, row.id)
+    return int(connection.execute(insert(assignment).values(**lease).returning(assignment.c.id)).scalar_one())
 
 
 def present(connection: Connection, project: Project, assignment_id: int) -> dict[str, Any]:
@@ -277,8 +238,6 @@ def laid_out(outputs: str, layout: str) -> list[Mapping[str, str]]:
 
 def _parts(text: str, how: str) -> list[list[str]]:
     """Tokens, each with what stands before it, so that the page shows the text as it is."""
-    parts, before = [], 0
-    for start, end in tasks.spans(text, how):
-        parts.append([text[before:start], text[start:end]])
-        before = end
-    return parts
+    places = tasks.spans(text, how)
+    ends = [0, *(end for _, end in places)]
+    return [[text[before:start], text[start:end]] for before, (start, end) in zip(ends, places, strict=False)]

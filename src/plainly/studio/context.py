@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -21,13 +21,14 @@ from plainly.studio.guard import Address, Limiter
 from plainly.studio.ledger import Ledger
 from plainly.studio.people import Person, Secret
 from plainly.studio.project import Project
-from plainly.studio.refusal import Refusal
-from plainly.studio.store import Store, Transaction
+from plainly.studio.refusal import Refusal, invalid
+from plainly.studio.store import Store, Transaction, note
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
 SESSION_COOKIE = "studio_session"
 VISIT_COOKIE = "studio_visit"
+MEDIA = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 
 @dataclass
@@ -51,21 +52,14 @@ class Studio:
     @cached_property
     def assets(self) -> Mapping[str, tuple[bytes, str]]:
         """The page's scripts and styles with a tag for each content; nothing else can be asked for."""
-        contents = {
-            path.name: path.read_bytes()
-            for path in sorted((HERE / "static").iterdir())
-            if path.suffix in (".js", ".css", ".svg")
-        }
+        contents = {path.name: path.read_bytes() for path in (HERE / "static").iterdir() if path.suffix in MEDIA}
         return {name: (content, hashlib.sha256(content).hexdigest()[:16]) for name, content in contents.items()}
 
     @cached_property
     def templates(self) -> Environment:
+        files = FileSystemLoader(HERE / "templates")
         return Environment(
-            loader=FileSystemLoader(HERE / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
+            loader=files, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
 
     def page(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
@@ -81,12 +75,8 @@ class Studio:
 
     async def compute(self, work: Callable[[Ledger, Project], T]) -> T:
         """Do this with all answers as they are now, beside the requests that go on."""
-
-        def caught_up() -> T:
-            self.ledger.refresh()
-            return work(self.ledger, self.project)
-
-        return await run_in_threadpool(caught_up)
+        await run_in_threadpool(self.ledger.refresh)
+        return await run_in_threadpool(work, self.ledger, self.project)
 
     async def write(self, work: Transaction[T]) -> T:
         return await asyncio.wrap_future(self.store.write(work))
@@ -115,25 +105,23 @@ class Call:
         """A text field of the request."""
         value = self.data.get(name, default)
         if not isinstance(value, str) or len(value) > longest:
-            raise Refusal(422, "invalid", f"{name} must be text of at most {longest} characters.", field=name)
+            raise invalid(name, f"{name} must be text of at most {longest} characters.")
         return value
+
+    def page(self, name: str, **values: Any) -> Response:
+        """A page for the person who asked, whose forms carry its token."""
+        return self.studio.page(name, page_token=self.studio.page_token(self.person.session), **values)
+
+    def note(self, connection: Connection, action: str, **detail: Any) -> None:
+        """Add what the person did to the audit trail."""
+        note(connection, self.person.pseudonym, action, detail)
+
+    async def change(self, work: Transaction[None], then: str) -> Response:
+        """Write, and go on to another page."""
+        await self.studio.write(work)
+        return self.studio.redirect(then)
 
 
 def reply(content: dict[str, Any], status: int = 200) -> Response:
     """JSON; what is not a number is null."""
     return JSONResponse(jsonable(content), status)
-
-
-def parse_json(raw: bytes) -> Mapping[str, Any]:
-    """The object that a request holds, or a refusal."""
-    try:
-        content = json.loads(raw or b"{}", parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        raise Refusal(400, "json", "The request is not JSON.") from None
-    if not isinstance(content, dict):
-        raise Refusal(400, "json", "The request must be a JSON object.")
-    return content
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(name)

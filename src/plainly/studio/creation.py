@@ -18,7 +18,7 @@ from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.progress import Progress, unseen
 from plainly.studio import people, schema
-from plainly.studio.project import Project
+from plainly.studio.project import Project, with_path
 from plainly.studio.results import NewProject
 from plainly.studio.store import Store, create_tables, note, shown
 
@@ -27,10 +27,8 @@ def create(
     store: Store, project: Project, *, directory: Path, demo: bool = False, progress: Progress = unseen
 ) -> NewProject:
     """Fill a new database with the project and its items."""
-    items = [
-        *gather(project, directory=directory, demo=demo, progress=progress),
-        *_quality_items(project, directory),
-    ]
+    items = gather(project, directory=directory, demo=demo, progress=progress)
+    items += _quality_items(project, directory)
     create_tables(store)
 
     def work(connection: Connection) -> str:
@@ -88,37 +86,30 @@ def gather(
         if project.data.items > len(order):
             raise BadInput(f"The project asks for {project.data.items} items, but its data has {len(order)}.")
         order = order[: project.data.items]
-    if project.task == "ranking":
-        items = [
-            make_item(evalset.sources[at], group, name=evalset.ids[at])
-            for at in order
-            for group in _rankings(project, {system: texts[at] for system, texts in outputs.items()}, rng)
-        ]
-    else:
-        items = [
-            make_item(evalset.sources[at], [(system, texts[at])], name=evalset.ids[at], tokens=project.data.tokens)
-            for at in order
-            for system, texts in outputs.items()
-        ]
+    tokens = "words" if project.task == "ranking" else project.data.tokens
+    items = []
+    for at in order:
+        texts = [(system, outputs[system][at]) for system in outputs]
+        groups = _rankings(project, texts, rng) if project.task == "ranking" else ([text] for text in texts)
+        items += [make_item(evalset.sources[at], group, name=evalset.ids[at], tokens=tokens) for group in groups]
     rng.shuffle(items)
     return items
 
 
 def _read(project: Project, directory: Path, progress: Progress) -> tuple[EvalSet, Mapping[str, Sequence[str]]]:
     where = project.data
+    against = where.test_set or where.source
     if where.test_set:
         evalset = data.load(where.test_set, progress=progress)
-        against = where.test_set
     elif where.source:
         evalset = inputs.read_evalset(source=directory / where.source)
-        against = where.source
     else:
         raise BadInput('The project names no data. Say [data] test_set = "asset/test" or source = "FILE".')
     outputs: dict[str, Sequence[str]] = {}
     if where.systems:
         outputs |= data.outputs_of(where.test_set, where.systems, progress=progress)
     if where.outputs:
-        named = [_beside(directory, spec) for spec in where.outputs]
+        named = [with_path(spec, directory.joinpath) for spec in where.outputs]
         outputs |= inputs.read_outputs(named, n=len(evalset), against=against, sources=evalset.sources, ids=evalset.ids)
     if not outputs:
         known = f" Systems of {where.test_set}: {', '.join(data.systems(where.test_set))}." if where.test_set else ""
@@ -128,19 +119,13 @@ def _read(project: Project, directory: Path, progress: Progress) -> tuple[EvalSe
     return evalset, outputs
 
 
-def _beside(directory: Path, spec: str) -> str:
-    name, equals, path = spec.partition("=")
-    if not equals:
-        return str(directory / spec)
-    return f"{name}={directory / path}"
-
-
-def _rankings(project: Project, texts: Mapping[str, str], rng: random.Random) -> Iterator[list[tuple[str, str]]]:
+def _rankings(
+    project: Project, systems: list[tuple[str, str]], rng: random.Random
+) -> Iterator[Sequence[tuple[str, str]]]:
     """The comparisons for one source: all pairs, or groups that hold every system once."""
     if project.ranking.method == "pairwise":
-        yield from ([*pair] for pair in itertools.combinations(texts.items(), 2))
+        yield from itertools.combinations(systems, 2)
         return
-    systems = list(texts.items())
     rng.shuffle(systems)
     size = project.ranking.size
     for start in range(0, len(systems), size):
@@ -152,11 +137,9 @@ def _rankings(project: Project, texts: Mapping[str, str], rng: random.Random) ->
 
 
 def _quality_items(project: Project, directory: Path) -> Iterator[dict[str, Any]]:
-    for kind, path in (
-        ("training", project.quality.training),
-        ("qualification", project.quality.qualification),
-        ("check", project.quality.checks),
-    ):
+    quality = project.quality
+    files = {"training": quality.training, "qualification": quality.qualification, "check": quality.checks}
+    for kind, path in files.items():
         if not path:
             continue
         table = inputs.read_table(directory / path)

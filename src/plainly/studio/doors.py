@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from pathlib import Path
 
 from sqlalchemy import delete, select
 from starlette.responses import Response
 
 from plainly.studio import people, schema
-from plainly.studio.context import SESSION_COOKIE, VISIT_COOKIE, Call, reply
+from plainly.studio.context import MEDIA, SESSION_COOKIE, VISIT_COOKIE, Call, reply
 from plainly.studio.refusal import Refusal
-
-_TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml"}
 
 
 async def start(call: Call) -> Response:
@@ -36,7 +35,7 @@ async def static(call: Call) -> Response:
     headers = {"etag": f'"{tag}"', "cache-control": "no-cache"}
     if call.request.headers.get("if-none-match") == headers["etag"]:
         return Response(status_code=304, headers=headers)
-    return Response(content, headers=headers, media_type=_TYPES[name.rpartition(".")[2]])
+    return Response(content, headers=headers, media_type=MEDIA[Path(name).suffix])
 
 
 async def show_invitation(call: Call) -> Response:
@@ -80,13 +79,5 @@ async def leave(call: Call) -> Response:
 
 
 def _set_cookie(call: Call, response: Response, name: str, value: str, seconds: int) -> None:
-    address = call.studio.address
-    response.set_cookie(
-        name,
-        value,
-        max_age=seconds,
-        path=address.base or "/",
-        secure=address.secure,
-        httponly=True,
-        samesite="lax",
-    )
+    path, secure = call.studio.address.base or "/", call.studio.address.secure
+    response.set_cookie(name, value, max_age=seconds, path=path, secure=secure, httponly=True, samesite="lax")

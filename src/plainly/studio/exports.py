@@ -11,7 +11,7 @@ import json
 import math
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from plainly.errors import BadInput
@@ -45,28 +45,29 @@ def judgements(ledger: Ledger, project: Project) -> Judgements:
     """The ratings as ``plainly meta`` and ``plainly plan`` take them, without a file in between."""
     if project.task != "rating":
         raise BadInput(f"{project.name} holds no ratings: {_NO_RATINGS[project.task]}")
-    answers = ledger.answers()
-    units = [ledger.items[answer.item] for answer in answers]
-    ratings = [
-        rating for answer, unit in zip(answers, units, strict=True) for rating in _ratings(project, unit, answer)
-    ]
+    answers = [(ledger.items[answer.item], answer) for answer in ledger.answers()]
+    ratings = [rating for unit, answer in answers for rating in _ratings(project, unit, answer)]
     if not any(rating.said for rating in ratings):
         raise BadInput(f"{project.name} has no ratings yet.")
     return Judgements.of(
         project.name,
         ratings,
         scales={scale.name: (scale.minimum, scale.maximum) for scale in project.scales},
-        sources={unit.name: unit.source for unit in units},
-        outputs={(unit.system, unit.name): unit.output for unit in units},
+        sources={unit.name: unit.source for unit, _ in answers},
+        outputs={(unit.system, unit.name): unit.output for unit, _ in answers},
     )
 
 
 def rows(ledger: Ledger, project: Project) -> Iterator[Record]:
     """The long table: a row for each rating, ranking or group of words; no value where it could not be judged."""
-    make = _ROWS[project.task]
     for answer in ledger.answers():
-        for row in make(project, ledger.items[answer.item], answer):
-            yield {**row, **_circumstances(answer)}
+        unit = ledger.items[answer.item]
+        texts = {"source": unit.source, "output": unit.output}
+        whole: Record = {"system": unit.system, "item": unit.name, "rater": answer.rater, **texts}
+        whole |= _circumstances(answer)
+        for row in _ROWS[project.task](project, unit, answer):
+            whole |= row
+            yield {name: whole[name] for name in COLUMNS[project.task]}
 
 
 def write(ledger: Ledger, project: Project, form: str) -> bytes:
@@ -82,37 +83,28 @@ def _ratings(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Rati
 
 def _rating_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
     for rating in _ratings(project, unit, answer):
-        *who, value = rating
-        cells = (*who, value if rating.said else None, unit.source, unit.output)
-        yield dict(zip(COLUMNS["rating"], cells, strict=False))
+        yield {"dimension": rating.dimension, "rating": rating.value if rating.said else None}
 
 
 def _ranking_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
     choice = answer.payload.get("choice", {})
-    yield {
-        "item": unit.name,
-        "rater": answer.rater,
-        "shown": json.dumps(choice.get("shown", [])),
-        "best": choice.get("best_system"),
-        "worst": choice.get("worst_system"),
-        "tie": bool(choice.get("tie")),
-        "source": unit.source,
-    }
+    best, worst = choice.get("best_system"), choice.get("worst_system")
+    shown = json.dumps(choice.get("shown", []))
+    yield {"shown": shown, "best": best, "worst": worst, "tie": bool(choice.get("tie"))}
 
 
 def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
     texts = {"source": unit.source, "output": unit.output}
-    places = {side: tasks.spans(text, unit.tokens) for side, text in texts.items()}
+    # Where the tokens stand in the text, in Unicode code points: 0-3,9-12
+    offsets = {
+        side: [f"{start}-{end}" for start, end in tasks.spans(text, unit.tokens)] for side, text in texts.items()
+    }
     for at, group in enumerate(answer.payload.get("groups", ())):
         yield {
-            "system": unit.system,
-            "item": unit.name,
-            "rater": answer.rater,
             "group": at,
             "labels": ",".join(group["labels"]),
             **{f"{side}_tokens": ",".join(map(str, group[side])) for side in texts},
-            **{f"{side}_spans": _offsets(places[side], group[side]) for side in texts},
-            **texts,
+            **{f"{side}_spans": ",".join(offsets[side][token] for token in group[side]) for side in texts},
         }
 
 
@@ -128,11 +120,6 @@ def _circumstances(answer: StudyAnswer) -> Record:
 
 def _utc(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
-def _offsets(places: Sequence[tuple[int, int]], tokens: Sequence[int]) -> str:
-    """Where the tokens stand in the text, in Unicode code points: ``0-3,9-12``."""
-    return ",".join(f"{places[token][0]}-{places[token][1]}" for token in tokens)
 
 
 def _entries(ledger: Ledger) -> Iterator[Record]:
@@ -154,23 +141,19 @@ def _entries(ledger: Ledger) -> Iterator[Record]:
         yield {"kind": "adjudication", "item": unit.name, "system": unit.system, "answer": payload, "at": _utc(at)}
 
 
-def neutral(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula. Numbers stay numbers."""
-    if not isinstance(value, str):
-        return value
-    return f"'{value}" if value.lstrip("'").startswith(_FORMULA) else value
+def _formula(value: Any) -> bool:
+    return isinstance(value, str) and value.lstrip("'").startswith(_FORMULA)
 
 
 def original(value: Any) -> Any:
-    """What stands behind a cell that ``neutral`` wrote."""
-    if not isinstance(value, str):
-        return value
-    return value[1:] if value.startswith("'") and value.lstrip("'").startswith(_FORMULA) else value
+    """What stands behind a cell of our CSV, in which no spreadsheet takes a text for a formula."""
+    return value[1:] if _formula(value) and value.startswith("'") else value
 
 
 def _csv(ledger: Ledger, project: Project) -> bytes:
     names = COLUMNS[project.task]
-    cells = [[neutral(row[name]) for name in names] for row in rows(ledger, project)]
+    table = [[row[name] for name in names] for row in rows(ledger, project)]
+    cells = [[f"'{cell}" if _formula(cell) else cell for cell in row] for row in table]
     return f"{delimited(names, cells, line_end=_LINE_END)}{_LINE_END}".encode("utf-8", "surrogatepass")
 
 
@@ -183,18 +166,15 @@ def _parquet(ledger: Ledger, project: Project) -> bytes:
     kinds = {"rating": pa.float64(), "seconds": pa.float64(), "group": pa.int64()}
     kinds |= dict.fromkeys(("late", "overtime", "tie"), pa.bool_())
     records = list(rows(ledger, project))
-    columns = {
-        name: pa.array([_readable(record[name]) for record in records], type=kinds.get(name, pa.string()))
-        for name in COLUMNS[project.task]
-    }
+    columns = {}
+    for name in COLUMNS[project.task]:
+        # Parquet's strings are UTF-8, which has no lone surrogates.
+        cells = [record[name] for record in records]
+        readable = [cell.encode("utf-8", "replace").decode() if isinstance(cell, str) else cell for cell in cells]
+        columns[name] = pa.array(readable, type=kinds.get(name, pa.string()))
     sink = io.BytesIO()
     pa.parquet.write_table(pa.table(columns), sink)
     return sink.getvalue()
-
-
-def _readable(value: Any) -> Any:
-    """Parquet's strings are UTF-8, which has no lone surrogates."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _alignments(ledger: Ledger, project: Project) -> bytes:
@@ -207,7 +187,7 @@ def _alignments(ledger: Ledger, project: Project) -> bytes:
 
     parts: dict[tuple[str, str], list[Pair]] = {}
     for answer in ledger.answers():
-        if project.task != "operations" or "groups" not in answer.payload:
+        if "groups" not in answer.payload:
             continue
         unit = ledger.items[answer.item]
         groups = tuple(

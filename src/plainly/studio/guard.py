@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,7 +16,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from plainly.studio.refusal import Refusal
+from plainly.studio.refusal import Refusal, invalid
 
 SAFE = frozenset({"GET", "HEAD"})
 LONGEST_BODY = 256 * 1024
@@ -86,7 +85,7 @@ class Limiter:
 
 def check_host(request: Request, address: Address) -> None:
     """Refuse a host name that is not ours: a foreign name that resolves to this machine must not read our pages."""
-    if not address.public_url and address.origin(request) is None:
+    if address.origin(request) is None:
         raise Refusal(421, "host", "The studio does not answer under this host name. Serve it with --public-url.")
 
 
@@ -97,39 +96,40 @@ def check_origin(request: Request, address: Address) -> None:
         raise Refusal(403, "origin", "This request did not come from the studio's own page.")
 
 
-def check_token(sent: str | None, expected: str) -> None:
+def check_token(sent: object, expected: str) -> None:
     """Refuse a change without the page's token."""
-    if not sent or not hmac.compare_digest(sent.encode("utf-8", "replace"), expected.encode()):
+    if not isinstance(sent, str) or not hmac.compare_digest(sent.encode("utf-8", "replace"), expected.encode()):
         raise Refusal(403, "token", "The page's token is missing or out of date. Load the page again.")
 
 
 async def body(request: Request) -> bytes:
     """The body, up to the limit, whatever the length header says."""
+    too_large = Refusal(413, "too-large", f"A request may hold {LONGEST_BODY // 1024} KB.")
     declared = request.headers.get("content-length", "0")
     if not declared.isdigit() or int(declared) > LONGEST_BODY:
-        raise Refusal(413, "too-large", f"A request may hold {LONGEST_BODY // 1024} KB.")
-    parts: list[bytes] = []
-    size = 0
+        raise too_large
+    content = bytearray()
     async for part in request.stream():
-        size += len(part)
-        if size > LONGEST_BODY:
-            raise Refusal(413, "too-large", f"A request may hold {LONGEST_BODY // 1024} KB.")
-        parts.append(part)
-    return b"".join(parts)
+        content += part
+        if len(content) > LONGEST_BODY:
+            raise too_large
+    return bytes(content)
 
 
 class Headers:
     """Every response, errors and files too, carries the policy and is not cached unless it says so."""
 
     def __init__(self, app: ASGIApp, *, address: Address) -> None:
-        self.app, self.address = app, address
+        self.app, self.base = app, address.base
+        self.policy = dict(_POLICY)
+        if address.secure:
+            self.policy["strict-transport-security"] = "max-age=31536000"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        base = self.address.base
-        path: str = scope["path"]
+        base, path = self.base, scope["path"]
         if base and (path == base or path.startswith(base + "/")):
             # Some proxies cut the prefix off and some do not.
             scope = {**scope, "path": path[len(base) :] or "/", "raw_path": None}
@@ -137,27 +137,21 @@ class Headers:
         async def send_with_policy(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in self._policy().items():
-                    headers[name] = value
+                headers.update(self.policy)
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
         await self.app(scope, receive, send_with_policy)
 
-    def _policy(self) -> Mapping[str, str]:
-        if self.address.secure:
-            return {**_POLICY, "strict-transport-security": "max-age=31536000"}
-        return _POLICY
-
 
 def integer(value: Any, name: str) -> int:
     """A whole number from a request, or a refusal."""
-    if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise Refusal(422, "invalid", f"{name} must be a whole number.", field=name)
     try:
-        number = int(value)
+        number = int(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else None
     except ValueError:
-        raise Refusal(422, "invalid", f"{name} must be a whole number.", field=name) from None
+        number = None
+    if number is None:
+        raise invalid(name, f"{name} must be a whole number.")
     if not -(2**53) < number < 2**53:
-        raise Refusal(422, "invalid", f"{name} is out of range.", field=name)
+        raise invalid(name, f"{name} is out of range.")
     return number

@@ -130,13 +130,9 @@ def _pairwise(name: str, progress: Progress) -> _Load:
         if key not in places:
             places[key] = len(items)
             items.append(make_item(cell["source"], texts, name=f"{cell['sentence_id']} {cell['aspect']}"))
-        choice: dict[str, Any] = {"shown": ["asset", other]}
-        if cell["winner"] in choice["shown"]:
-            best = choice["shown"].index(cell["winner"])
-            choice |= {"best": best, "best_system": cell["winner"]}
-        else:
-            choice["tie"] = True
-        answers.append((places[key], cell["worker_id"], {"choice": choice}))
+        shown, winner = ["asset", other], cell["winner"]
+        result = {"best": shown.index(winner), "best_system": winner} if winner in shown else {"tie": True}
+        answers.append((places[key], cell["worker_id"], {"choice": {"shown": shown, **result}}))
     project = parse_project({"name": name, "task": "ranking", "ranking": {"question": "Which version is better?"}})
     return _Load(project, items, answers)
 
@@ -154,11 +150,9 @@ def _store(connection: Connection, load: _Load, name: str) -> str:
     connection.execute(insert(schema.about).values(key="project", value=load.project.to_json()))
     add_items(connection, load.items)
     ids = list(connection.execute(select(schema.item.c.id).order_by(schema.item.c.place)).scalars())
-    names = dict.fromkeys(rater for _, rater, _ in load.answers)
-    for rater in names:
-        connection.execute(
-            insert(schema.rater).values(pseudonym=rater, role="rater", state="imported", crowd="{}", created_at=now)
-        )
+    for rater in dict.fromkeys(rater for _, rater, _ in load.answers):
+        person = {"pseudonym": rater, "role": "rater", "state": "imported", "crowd": "{}", "created_at": now}
+        connection.execute(insert(schema.rater).values(**person))
     raters = {row.pseudonym: row.id for row in connection.execute(select(schema.rater))}
     layouts = {place: json.dumps(list(range(len(json.loads(row["outputs"]))))) for place, row in enumerate(load.items)}
     assignments, entries = [], []
@@ -175,12 +169,6 @@ def _store(connection: Connection, load: _Load, name: str) -> str:
         )  # fmt: skip
     connection.execute(insert(schema.assignment), assignments)
     connection.execute(insert(schema.entry), entries)
-    _count_taken(connection)
-    note(connection, "command line", "import", {"name": name, "answers": len(entries)})
-    return people.owner_path(connection)
-
-
-def _count_taken(connection: Connection) -> None:
     connection.exec_driver_sql(
         "UPDATE item SET taken = (SELECT count(*) FROM assignment WHERE assignment.item_id = item.id)"
     )
@@ -188,3 +176,5 @@ def _count_taken(connection: Connection) -> None:
         connection.exec_driver_sql(
             "SELECT setval(pg_get_serial_sequence('assignment', 'id'), coalesce((SELECT max(id) FROM assignment), 1))"
         )
+    note(connection, "command line", "import", {"name": name, "answers": len(entries)})
+    return people.owner_path(connection)

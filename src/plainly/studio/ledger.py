@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, select
 from plainly.studio import schema
 from plainly.studio.store import Store
 
-item, rater, entry, assignment = schema.item, schema.rater, schema.entry, schema.assignment
+item, rater, entry = schema.item, schema.rater, schema.entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,12 @@ class Unit:
     tokens: str
     expected: dict[str, Any] | None
 
+    @classmethod
+    def of(cls, row: Any) -> Unit:
+        outputs = tuple((output["system"], output["text"]) for output in json.loads(row.outputs))
+        expected = json.loads(row.expected) if row.expected else None
+        return cls(row.id, row.kind, row.name, row.system, row.source, outputs, row.tokens, expected)
+
     @property
     def output(self) -> str:
         return self.outputs[0][1]
@@ -38,7 +44,6 @@ class StudyAnswer:
     """A rater's latest answer to an item."""
 
     entry: int
-    assignment: int
     item: int
     rater: str
     revision: int
@@ -60,7 +65,7 @@ class StudyAnswer:
 
 
 class Ledger:
-    """Items, raters and current answers. ``refresh`` reads the new rows and tells whether there were any."""
+    """Items, raters and current answers, as of the last ``refresh``."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -70,31 +75,28 @@ class Ledger:
         self._last = 0
         self._lock = threading.Lock()
 
-    def refresh(self) -> bool:
+    def refresh(self) -> None:
         """Catch up with the database."""
         with self._lock:
-            return self.store.read(self._catch_up)
+            self.store.read(self._catch_up)
 
-    def _catch_up(self, connection: Connection) -> bool:
+    def _catch_up(self, connection: Connection) -> None:
         if connection.execute(select(func.count()).select_from(item)).scalar_one() != len(self.items):
-            self.items = {row.id: _unit(row) for row in connection.execute(select(item).order_by(item.c.place))}
+            self.items = {row.id: Unit.of(row) for row in connection.execute(select(item).order_by(item.c.place))}
         # An id is given out before its row is committed: with several writers a smaller one may appear after a larger.
         behind = 0 if self.store.sqlite else 1000
         rows = connection.execute(select(entry).where(entry.c.id > self._last - behind).order_by(entry.c.id)).all()
-        fresh = [row for row in rows if row.id > self._last or row.assignment_id not in self._answers]
-        if any(row.rater_id not in self.raters for row in fresh):
+        if any(row.rater_id not in self.raters for row in rows):
             self.raters = {row.id: row.pseudonym for row in connection.execute(select(rater.c.id, rater.c.pseudonym))}
         for row in rows:
             known = self._answers.get(row.assignment_id)
             if known is None or row.revision > known.revision:
                 self._answers[row.assignment_id] = self._answer(row)
             self._last = max(self._last, row.id)
-        return bool(fresh)
 
     def _answer(self, row: Any) -> StudyAnswer:
         return StudyAnswer(
             entry=row.id,
-            assignment=row.assignment_id,
             item=row.item_id,
             rater=self.raters[row.rater_id],
             revision=row.revision,
@@ -108,20 +110,11 @@ class Ledger:
     def answers(self, kind: str | None = "main") -> list[StudyAnswer]:
         """The current answers to items of a kind (None: all), in the order in which they came."""
         with self._lock:
-            answers = [
-                answer for answer in self._answers.values() if kind is None or self.items[answer.item].kind == kind
-            ]
-        return sorted(answers, key=lambda answer: answer.entry)
+            answers = sorted(self._answers.values(), key=lambda answer: answer.entry)
+        return [answer for answer in answers if kind is None or self.items[answer.item].kind == kind]
 
     def adjudications(self) -> list[tuple[Unit, dict[str, Any], float]]:
         """The owners' decisions on items, in the order in which they were made."""
-        rows = self.store.read(
-            lambda connection: connection.execute(select(schema.adjudication).order_by(schema.adjudication.c.id)).all()
-        )
+        decisions = select(schema.adjudication).order_by(schema.adjudication.c.id)
+        rows = self.store.read(lambda connection: connection.execute(decisions).all())
         return [(self.items[row.item_id], json.loads(row.payload), row.created_at) for row in rows]
-
-
-def _unit(row: Any) -> Unit:
-    outputs = tuple((output["system"], output["text"]) for output in json.loads(row.outputs))
-    expected = json.loads(row.expected) if row.expected else None
-    return Unit(row.id, row.kind, row.name, row.system, row.source, outputs, row.tokens, expected)

@@ -94,37 +94,31 @@ def _token_columns(ledger: Ledger, answers: Sequence[StudyAnswer]) -> Iterator[C
     used = {label for answer in marked for group in answer.payload["groups"] for label in group["labels"]}
     names = ["none", *sorted(used)]
     number = {name: at for at, name in enumerate(names)}
-    marks: list[Ints] = []
-    units: list[Ints] = []
-    sides: list[Ints] = []
-    begins: dict[tuple[int, int], int] = {}
+    parts: list[tuple[Any, ...]] = []
+    begins: dict[tuple[int, str], int] = {}
     end = 0
     for answer in marked:
         unit = ledger.items[answer.item]
-        for side, (name, text) in enumerate((("source", unit.source), ("output", unit.output))):
-            tokens = np.zeros(len(tasks.spans(text, unit.tokens)), dtype=np.int64)
+        for side, text in (("source", unit.source), ("output", unit.output)):
+            length = len(tasks.spans(text, unit.tokens))
+            tokens = np.zeros(length, dtype=np.int64)
             for group in reversed(answer.payload["groups"]):
-                tokens[group[name]] = number[group["labels"][0]]
-            if (answer.item, side) not in begins:
-                begins[answer.item, side] = end
-                end += len(tokens)
-            marks.append(tokens)
-            units.append(np.arange(len(tokens)) + begins[answer.item, side])
-            sides.append(np.full(len(tokens), side))
-    if not marks:
+                tokens[group[side]] = number[group["labels"][0]]
+            begin = begins.setdefault((answer.item, side), end)
+            end = max(end, begin + length)
+            same = (np.full(length, text) for text in (side, answer.rater, unit.system))
+            parts.append((tokens, np.arange(begin, begin + length), *same))
+    if not parts:
         return
-    mark, place, which = np.concatenate(marks), np.concatenate(units), np.concatenate(sides)
-    lengths = [len(tokens) for tokens in marks]
-    people = np.repeat(np.array([answer.rater for answer in marked for _ in range(2)], dtype=np.str_), lengths)
-    systems = np.repeat(np.array([ledger.items[answer.item].system for answer in marked for _ in range(2)]), lengths)
+    mark, place, which, people, systems = map(np.concatenate, zip(*parts, strict=True))
 
     def column(name: str, values: Ints, points: int, chosen: npt.NDArray[np.bool_]) -> Column:
-        points_of = np.arange(points, dtype=np.float64)
-        ratings = LongRatings(place[chosen], people[chosen], values[chosen], points_of, "nominal")
+        numbers = np.arange(points, dtype=np.float64)
+        ratings = LongRatings(place[chosen], people[chosen], values[chosen], numbers, "nominal")
         return Column(name, ratings, systems[chosen])
 
-    for side, title in enumerate(("source", "output")):
-        yield column(f"tokens of the {title}", mark, len(names), which == side)
+    for side in ("source", "output"):
+        yield column(f"tokens of the {side}", mark, len(names), which == side)
     everywhere = np.ones(len(mark), dtype=np.bool_)
     for at, name in enumerate(names[1:], 1):
         yield column(name, (mark == at).astype(np.int64), 2, everywhere)
@@ -153,7 +147,7 @@ def raters(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer], col
         checks[answer.rater].append(tasks.agrees(project, answer.payload, ledger.items[answer.item].expected or {}))
     distances, outlying = _apart(columns[:2] if project.task == "operations" else columns)
     usual = _median_seconds(answers)
-    rows = []
+    rows: list[Record] = []
     for name, own in sorted(by_rater.items(), key=lambda pair: -len(pair[1])):
         distance, compared = distances.get(name, (math.nan, 0))
         seconds = _median_seconds(own)
@@ -162,17 +156,9 @@ def raters(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer], col
             reasons.append("three times as fast as usual")
         if checks[name] and sum(checks[name]) < len(checks[name]) / 2:
             reasons.append("missed most checks")
-        rows.append(
-            {
-                "rater": name,
-                "answers": len(own),
-                "seconds": seconds,
-                "distance": distance,
-                "compared": compared,
-                "checks": f"{sum(checks[name])}/{len(checks[name])}" if checks[name] else "",
-                "reasons": reasons,
-            }
-        )
+        figures = {"answers": len(own), "seconds": seconds, "distance": distance, "compared": compared}
+        passed = f"{sum(checks[name])}/{len(checks[name])}" if checks[name] else ""
+        rows.append({"rater": name, **figures, "checks": passed, "reasons": reasons})
     return rows
 
 

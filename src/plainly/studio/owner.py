@@ -18,7 +18,7 @@ from plainly.studio import exports, people, schema, tasks
 from plainly.studio import live as figures
 from plainly.studio.context import Call, Studio, reply
 from plainly.studio.guard import integer
-from plainly.studio.refusal import Refusal
+from plainly.studio.refusal import Refusal, invalid
 from plainly.studio.store import note
 
 _MEDIA = {
@@ -27,14 +27,14 @@ _MEDIA = {
     "parquet": "application/vnd.apache.parquet",
     "aln": "application/zip",
     "entries.jsonl": "application/jsonl",
+    "db": "application/vnd.sqlite3",
 }
 
 
 async def page(call: Call) -> Response:
     """The dashboard; its script asks for the figures."""
-    token = call.studio.page_token(call.person.session)
     stopped = await call.studio.read(_stopped)
-    return call.studio.page("owner.html", page_token=token, stopped=stopped, formats=exports.FORMATS, here="owner")
+    return call.page("owner.html", stopped=stopped, formats=exports.FORMATS, here="owner")
 
 
 async def live(call: Call) -> Response:
@@ -42,37 +42,23 @@ async def live(call: Call) -> Response:
     return reply(await call.studio.compute(figures.overview))
 
 
-async def people_page(call: Call) -> Response:
+async def people_page(call: Call, link: str = "") -> Response:
     """Who was invited, who came, and the form for another link."""
-    return await _people(call)
+    rater, invitation, entry = schema.rater, schema.invitation, schema.entry
+    invited = select(invitation, rater.c.pseudonym).outerjoin(rater, rater.c.id == invitation.c.rater_id)
+    answers = func.count(entry.c.assignment_id.distinct()).label("answers")
+    counted = select(entry.c.rater_id, answers).group_by(entry.c.rater_id).subquery()
+    came = select(rater, counted.c.answers).outerjoin(counted, counted.c.rater_id == rater.c.id)
 
+    def work(connection: Connection) -> tuple[Any, Any]:
+        raters = connection.execute(came.where(rater.c.role == "rater").order_by(rater.c.id)).all()
+        return connection.execute(invited.order_by(invitation.c.id)).all(), raters
 
-async def _people(call: Call, link: str = "") -> Response:
-    def work(connection: Connection) -> tuple[list[Any], list[Any]]:
-        invitations = connection.execute(
-            select(schema.invitation, schema.rater.c.pseudonym)
-            .outerjoin(schema.rater, schema.rater.c.id == schema.invitation.c.rater_id)
-            .order_by(schema.invitation.c.id)
-        ).all()
-        counted = (
-            select(schema.entry.c.rater_id, func.count(schema.entry.c.assignment_id.distinct()).label("answers"))
-            .group_by(schema.entry.c.rater_id)
-            .subquery()
-        )
-        raters = connection.execute(
-            select(schema.rater, counted.c.answers)
-            .outerjoin(counted, counted.c.rater_id == schema.rater.c.id)
-            .where(schema.rater.c.role == "rater")
-            .order_by(schema.rater.c.id)
-        ).all()
-        return list(invitations), list(raters)
-
-    invitations, raters = await call.studio.read(work)
     studio = call.studio
-    token = studio.page_token(call.person.session)
+    invitations, raters = await studio.read(work)
     codes = {row.pseudonym: people.completion_code(studio.project, studio.secret, row.pseudonym) for row in raters}
     shown: dict[str, Any] = {"invitations": invitations, "raters": raters, "codes": codes, "link": link, "day": _day}
-    return studio.page("people.html", page_token=token, here="people", **shown)
+    return call.page("people.html", here="people", **shown)
 
 
 async def invite(call: Call) -> Response:
@@ -84,75 +70,65 @@ async def invite(call: Call) -> Response:
     }  # fmt: skip
     kind = next((kind for kind in once if kind == wanted), None)
     if kind is None:
-        raise Refusal(422, "invalid", "A link is for a person, a crowd or an owner.", field="kind")
+        raise invalid("kind", "A link is for a person, a crowd or an owner.")
     token = await call.studio.write(
         lambda connection: people.invite(connection, kind, label=label, once=once[kind], by=by)
     )
     origin = call.studio.address.origin(call.request) or ""
-    return await _people(call, f"{origin}{call.studio.address.base}/join/{token}")
+    return await people_page(call, f"{origin}{call.studio.address.base}/join/{token}")
 
 
 async def revoke(call: Call) -> Response:
     """End a link and its sessions."""
     number = integer(call.data.get("invitation"), "invitation")
-    by = call.person.pseudonym
-    await call.studio.write(lambda connection: people.revoke(connection, number, by=by))
-    return call.studio.redirect("/owner/people")
+
+    def work(connection: Connection) -> None:
+        people.revoke(connection, number)
+        call.note(connection, "revoke", invitation=number)
+
+    return await call.change(work, "/owner/people")
 
 
 async def remove(call: Call) -> Response:
     """End a person's access. What they answered stays, as everything does."""
-    pseudonym = call.text("rater", longest=64)
-    by = call.person.pseudonym
+    pseudonym, rater = call.text("rater", longest=64), schema.rater
 
     def work(connection: Connection) -> None:
-        row = connection.execute(
-            update(schema.rater)
-            .where(schema.rater.c.pseudonym == pseudonym, schema.rater.c.role == "rater")
-            .values(state="removed")
-            .returning(schema.rater.c.id)
-        ).first()
+        removed = update(rater).where(rater.c.pseudonym == pseudonym, rater.c.role == "rater").values(state="removed")
+        row = connection.execute(removed.returning(rater.c.id)).first()
         if row is None:
             raise Refusal(404, "unknown", "There is no such rater.")
         connection.execute(delete(schema.session).where(schema.session.c.rater_id == row.id))
-        note(connection, by, "remove", {"rater": pseudonym})
+        call.note(connection, "remove", rater=pseudonym)
 
-    await call.studio.write(work)
-    return call.studio.redirect("/owner/people")
+    return await call.change(work, "/owner/people")
 
 
 async def stop(call: Call) -> Response:
     """Hand nothing more out, or go on handing out."""
     wanted = call.text("stopped", "yes") == "yes"
-    by = call.person.pseudonym
 
     def work(connection: Connection) -> None:
         connection.execute(delete(schema.about).where(schema.about.c.key == "stopped"))
         if wanted:
-            connection.execute(insert(schema.about).values(key="stopped", value=by))
-        note(connection, by, "stop" if wanted else "resume")
+            connection.execute(insert(schema.about).values(key="stopped", value=call.person.pseudonym))
+        call.note(connection, "stop" if wanted else "resume")
 
-    await call.studio.write(work)
-    return call.studio.redirect("/owner")
+    return await call.change(work, "/owner")
 
 
 async def disagreements_page(call: Call) -> Response:
     """Where raters differ most, with a form to settle each."""
     rows = await call.studio.compute(figures.disagreements)
-    settled = await call.studio.read(
-        lambda connection: {
-            row.item_id: json.loads(row.payload)
-            for row in connection.execute(select(schema.adjudication).order_by(schema.adjudication.c.id))
-        }
-    )
-    token = call.studio.page_token(call.person.session)
-    return call.studio.page("disagreements.html", page_token=token, rows=rows, settled=settled, here="disagreements")
+    decisions = await call.studio.compute(lambda ledger, project: ledger.adjudications())
+    settled = {unit.id: payload for unit, payload, _ in decisions}
+    return call.page("disagreements.html", rows=rows, settled=settled, here="disagreements")
 
 
 async def adjudicate(call: Call) -> Response:
     """Settle an item: the owner's own answer, stored beside the raters' and never in their place."""
     number = integer(call.data.get("item"), "item")
-    project, person = call.studio.project, call.person
+    project = call.studio.project
     payload: dict[str, Any] = {}
     if project.task == "rating":
         texts = {scale.name: call.text(f"value.{scale.name}", "").strip() for scale in project.scales}
@@ -164,27 +140,21 @@ async def adjudicate(call: Call) -> Response:
         payload["comment"] = comment
 
     def work(connection: Connection) -> None:
-        row = connection.execute(select(schema.item).where(schema.item.c.id == number)).first()
-        if row is None:
+        if connection.execute(select(schema.item.c.id).where(schema.item.c.id == number)).first() is None:
             raise Refusal(404, "unknown", "There is no such item.")
         if project.task == "rating":
             tasks.check(project, payload, {}, 1)
-        connection.execute(
-            insert(schema.adjudication).values(
-                item_id=number, owner_id=person.id, payload=json.dumps(payload), created_at=time.time()
-            )
-        )
-        note(connection, person.pseudonym, "adjudicate", {"item": number})
+        decision = {"item_id": number, "owner_id": call.person.id, "payload": json.dumps(payload)}
+        connection.execute(insert(schema.adjudication).values(**decision, created_at=time.time()))
+        call.note(connection, "adjudicate", item=number)
 
-    await call.studio.write(work)
-    return call.studio.redirect("/owner/disagreements")
+    return await call.change(work, "/owner/disagreements")
 
 
 async def trail_page(call: Call) -> Response:
     """Who did what, when."""
-    rows = await call.studio.read(
-        lambda connection: connection.execute(select(schema.event).order_by(schema.event.c.id.desc()).limit(500)).all()
-    )
+    latest = select(schema.event).order_by(schema.event.c.id.desc()).limit(500)
+    rows = await call.studio.read(lambda connection: connection.execute(latest).all())
     return call.studio.page("trail.html", rows=rows, day=_day, here="trail")
 
 
@@ -193,23 +163,20 @@ async def export(call: Call) -> Response:
     name = call.request.path_params["name"]
     if name not in exports.FORMATS:
         raise Refusal(404, "unknown", f"There is no such export. There are: {', '.join(exports.FORMATS)}.")
-    by = call.person.pseudonym
-    await call.studio.write(lambda connection: note(connection, by, "export", {"format": name}))
+    await call.studio.write(lambda connection: call.note(connection, "export", format=name))
     try:
         content = await call.studio.compute(lambda ledger, project: exports.write(ledger, project, name))
     except MissingExtra as error:
         raise Refusal(501, "extra", str(error)) from None
-    ending = "zip" if name == "aln" else name
-    headers = {"content-disposition": f'attachment; filename="studio.{ending}"'}
-    return Response(content, media_type=_MEDIA[name], headers=headers)
+    return _attached(content, "zip" if name == "aln" else name, _MEDIA[name])
 
 
 async def backup(call: Call) -> Response:
     """A copy of the SQLite database, whole and consistent, while everybody goes on working."""
-    store, by = call.studio.store, call.person.pseudonym
+    store = call.studio.store
     if not store.sqlite:
         raise Refusal(409, "postgresql", "Back PostgreSQL up with pg_dump.")
-    await call.studio.write(lambda connection: note(connection, by, "backup"))
+    await call.studio.write(lambda connection: call.note(connection, "backup"))
 
     def copy() -> bytes:
         with tempfile.TemporaryDirectory() as directory:
@@ -217,23 +184,25 @@ async def backup(call: Call) -> Response:
             store.copy_to(path)
             return path.read_bytes()
 
-    content = await run_in_threadpool(copy)
-    headers = {"content-disposition": 'attachment; filename="studio.db"'}
-    return Response(content, media_type="application/vnd.sqlite3", headers=headers)
+    return _attached(await run_in_threadpool(copy), "db", _MEDIA["db"])
+
+
+def _attached(content: bytes, ending: str, media: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="studio.{ending}"'}
+    return Response(content, media_type=media, headers=headers)
 
 
 async def watch(studio: Studio, *, every: float = 30.0) -> None:
     """Look again and again whether the stop rule on precision is met, and stop then."""
+
+    def work(connection: Connection) -> None:
+        connection.execute(insert(schema.about).values(key="stopped", value="precision reached"))
+        note(connection, "stop rule", "stop", {"half_width": studio.project.stop.half_width})
+
     while True:
         await asyncio.sleep(every)
         if await studio.compute(figures.enough) and not await studio.read(_stopped):
-
-            def work(connection: Connection) -> None:
-                connection.execute(insert(schema.about).values(key="stopped", value="precision reached"))
-                note(connection, "stop rule", "stop", {"half_width": studio.project.stop.half_width})
-
-            await studio.write(work)
-            return
+            return await studio.write(work)
 
 
 def _stopped(connection: Connection) -> str | None:

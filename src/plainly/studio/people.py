@@ -74,11 +74,8 @@ def invite(
 ) -> str:
     """Make a link's token. It is returned here and never again."""
     token = secrets.token_urlsafe(32)
-    connection.execute(
-        insert(invitation).values(
-            token_hash=hashed(token), kind=kind, label=label, once=once, uses=0, created_at=time.time()
-        )
-    )
+    values = {"token_hash": hashed(token), "kind": kind, "label": label, "once": once, "uses": 0}
+    connection.execute(insert(invitation).values(**values, created_at=time.time()))
     note(connection, by, "invite", {"kind": kind, "label": label})
     return token
 
@@ -94,8 +91,8 @@ def find_invitation(connection: Connection, token: str) -> Row[Any]:
     if connection.dialect.name == "postgresql":
         statement = statement.with_for_update()
     row = connection.execute(statement).first()
-    gone = row is None or row.revoked_at is not None or (row.expires_at is not None and row.expires_at < time.time())
-    if row is None or gone or (row.once and row.uses):
+    over = row is not None and row.expires_at is not None and row.expires_at < time.time()
+    if row is None or over or row.revoked_at is not None or (row.once and row.uses):
         raise Refusal(404, "no-invitation", "This link is not valid (any more). Ask whoever sent it for a new one.")
     return row
 
@@ -103,9 +100,7 @@ def find_invitation(connection: Connection, token: str) -> Row[Any]:
 def accept(connection: Connection, project: Project, secret: Secret, token: str, crowd: Mapping[str, str]) -> str:
     """Take up an invitation: the token of a new session for its person, who is made at the first time."""
     row = find_invitation(connection, token)
-    person = _known_person(connection, project, secret, row, crowd)
-    if person is None:
-        person = _new_person(connection, project, secret, row, crowd)
+    person = _person_of(connection, project, secret, row, crowd)
     if person.state == "removed":
         raise Refusal(403, "removed", "Your access was ended. Ask whoever invited you.")
     values: dict[str, Any] = {"uses": row.uses + 1}
@@ -113,44 +108,26 @@ def accept(connection: Connection, project: Project, secret: Secret, token: str,
         values["rater_id"] = person.id
     connection.execute(update(invitation).where(invitation.c.id == row.id).values(**values))
     note(connection, person.pseudonym, "join", {"invitation": row.id})
-    return _open_session(connection, person.id, row.id)
-
-
-def _open_session(connection: Connection, rater_id: int, invitation_id: int) -> str:
-    token = secrets.token_urlsafe(32)
-    now = time.time()
+    session_token, now = secrets.token_urlsafe(32), time.time()
     connection.execute(delete(session).where(session.c.expires_at < now))
-    connection.execute(
-        insert(session).values(
-            token_hash=hashed(token),
-            rater_id=rater_id,
-            invitation_id=invitation_id,
-            created_at=now,
-            expires_at=now + SESSION_SECONDS,
-        )
-    )
-    return token
+    opened = {"token_hash": hashed(session_token), "rater_id": person.id, "invitation_id": row.id}
+    connection.execute(insert(session).values(**opened, created_at=now, expires_at=now + SESSION_SECONDS))
+    return session_token
 
 
-def who(connection: Connection, token: str | None) -> Person | None:
+def who(connection: Connection, token: str) -> Person | None:
     """The person of a session, unless it ran out or was ended."""
-    if not token:
-        return None
     row = connection.execute(_WHO, {"wanted": hashed(token)}).first()
     if row is None or row.expires_at < time.time() or row.state == "removed":
         return None
     return Person(row.id, row.pseudonym, row.role, row.token_hash)
 
 
-def revoke(connection: Connection, invitation_id: int, *, by: str) -> None:
+def revoke(connection: Connection, invitation_id: int) -> None:
     """End a link and every session that came of it."""
-    connection.execute(
-        update(invitation)
-        .where(invitation.c.id == invitation_id, invitation.c.revoked_at.is_(None))
-        .values(revoked_at=time.time())
-    )
+    running = update(invitation).where(invitation.c.id == invitation_id, invitation.c.revoked_at.is_(None))
+    connection.execute(running.values(revoked_at=time.time()))
     connection.execute(delete(session).where(session.c.invitation_id == invitation_id))
-    note(connection, by, "revoke", {"invitation": invitation_id})
 
 
 def completion_code(project: Project, secret: Secret, pseudonym: str) -> str:
@@ -158,35 +135,25 @@ def completion_code(project: Project, secret: Secret, pseudonym: str) -> str:
     return project.crowd.completion_code or secret.sign("completion", pseudonym)[:10].upper()
 
 
-def _person_key(project: Project, secret: Secret, crowd: Mapping[str, str]) -> str | None:
-    named = [f"{name}={crowd[name]}" for name in project.crowd.person if crowd.get(name)]
-    return secret.sign("person", named[0]) if named else None
-
-
-def _known_person(
-    connection: Connection, project: Project, secret: Secret, row: Row[Any], crowd: Mapping[str, str]
-) -> Row[Any] | None:
-    if row.kind != "crowd":
-        return connection.execute(select(rater).where(rater.c.id == row.rater_id)).first()
-    key = _person_key(project, secret, crowd)
-    return connection.execute(select(rater).where(rater.c.person == key)).first() if key else None
-
-
-def _new_person(
+def _person_of(
     connection: Connection, project: Project, secret: Secret, row: Row[Any], crowd: Mapping[str, str]
 ) -> Row[Any]:
+    """Whom the invitation is for, made at the first time; on a crowd's link, whom the platform names."""
+    named = [f"{name}={crowd[name]}" for name in project.crowd.person if crowd.get(name)]
+    key = secret.sign("person", named[0]) if named and row.kind == "crowd" else None
+    if key or row.kind != "crowd":
+        same = rater.c.person == key if key else rater.c.id == row.rater_id
+        known = connection.execute(select(rater).where(same)).first()
+        if known is not None:
+            return known
     now = time.time()
-    return connection.execute(
-        insert(rater)
-        .values(
-            # It says nothing about the person, and nothing about the order in which people came.
-            pseudonym="r-" + secrets.token_hex(5),
-            role="owner" if row.kind == "owner" else "rater",
-            state="active",
-            crowd=json.dumps(dict(crowd)),
-            person=_person_key(project, secret, crowd) if row.kind == "crowd" else None,
-            consented_at=now if project.consent else None,
-            created_at=now,
-        )
-        .returning(rater)
-    ).one()
+    person = {
+        "pseudonym": "r-" + secrets.token_hex(5),  # It says nothing about the person, nor when they came.
+        "role": "owner" if row.kind == "owner" else "rater",
+        "state": "active",
+        "crowd": json.dumps(dict(crowd)),
+        "person": key,
+        "consented_at": now if project.consent else None,
+        "created_at": now,
+    }
+    return connection.execute(insert(rater).values(**person).returning(rater)).one()

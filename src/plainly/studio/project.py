@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, TypedDict, TypeVar, cast, get_args
 
 from plainly.errors import BadInput, UnknownName, did_you_mean
@@ -23,16 +22,9 @@ TASKS: tuple[TaskName, ...] = get_args(TaskName)
 # For a study that does not say: with a fixed number of ratings more sentences always beat more raters, and beyond two
 # raters a sentence nothing was gained (Schwarzer and Kauchak 2018, section 3.2). ``plainly plan`` works it out anew.
 _OVERLAP = 2
-_PROTOCOLS = Path(__file__).parent / "protocols"
-_OPERATIONS_GUIDE = """
-You will see an original sentence and a rewritten version of it. Mark what was done: choose the words that belong
-together, in the original, in the version or in both, then choose what happened to them.
-
-Stay as close to single words as you can. A replacement goes before a move; a change of voice goes before a replacement
-only where the subject changes too. Changes that another change made necessary, and punctuation, are "consistency".
-
-If the version contradicts the original or has nothing to do with it, mark it as erroneous and nothing else."""
-_RANKING_GUIDE = "You will see an original sentence and some versions of it. Compare the versions with each other."
+_HERE = Path(__file__).parent
+_PROTOCOLS = _HERE / "protocols"
+_TYPES: Mapping[str, Any] = {"str": str, "int": int, "float": (int, float), "bool": bool, "tuple[str, ...]": tuple}
 T = TypeVar("T")
 
 
@@ -164,16 +156,9 @@ class Project:
         return json.dumps(asdict(self), ensure_ascii=True)
 
 
-_SECTIONS: Mapping[str, type[Any]] = MappingProxyType(
-    {
-        "data": Data,
-        "ranking": Ranking,
-        "assignment": Assignment,
-        "stop": Stop,
-        "quality": QualityControl,
-        "crowd": Crowd,
-    }
-)
+_SECTIONS: Mapping[str, Any] = {
+    entry.name: entry.default_factory for entry in fields(Project) if entry.default_factory is not MISSING
+}
 
 
 def protocols() -> tuple[str, ...]:
@@ -184,12 +169,16 @@ def protocols() -> tuple[str, ...]:
 def read_project(path: Path) -> Project:
     """The project in a TOML file, or an error that names the key."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = _toml(path)
     except FileNotFoundError:
         raise BadInput(f"There is no {path}. Make one: plainly studio create {path} --help") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path} is not TOML: {error}.") from None
     return parse_project(content, where=str(path))
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 class ProjectOptions(TypedDict, total=False):
@@ -221,7 +210,7 @@ def write_project(path: Path, options: ProjectOptions, *, demo: bool = False) ->
     if source := options.get("source"):
         data["source"] = os.path.relpath(source, path.parent)
     if outputs := options.get("outputs"):
-        data["outputs"] = [_relative(spec, path.parent) for spec in outputs]
+        data["outputs"] = [with_path(spec, lambda file: os.path.relpath(file, path.parent)) for spec in outputs]
     sections = {"project": project, "data": data}
     if overlap := options.get("overlap"):
         sections["assignment"] = {"overlap": overlap}
@@ -235,9 +224,10 @@ def write_project(path: Path, options: ProjectOptions, *, demo: bool = False) ->
     return True
 
 
-def _relative(spec: str, directory: Path) -> str:
-    name, equals, path = spec.partition("=")
-    return f"{name}={os.path.relpath(path, directory)}" if equals else os.path.relpath(spec, directory)
+def with_path(spec: str, change: Callable[[str], object]) -> str:
+    """What ``PATH`` or ``NAME=PATH`` says, with the path changed."""
+    *name, path = spec.split("=", 1)
+    return "=".join([*name, str(change(path))])
 
 
 def parse_project(content: Mapping[str, Any], *, where: str = "the project") -> Project:
@@ -255,17 +245,16 @@ def parse_project(content: Mapping[str, Any], *, where: str = "the project") -> 
 
 
 def _with_protocol(project: Project, values: Mapping[str, Any]) -> Project:
-    if project.task == "operations":
-        return replace(project, scales=(), instructions=project.instructions or _OPERATIONS_GUIDE.strip())
-    if project.task == "ranking":
-        return replace(project, scales=(), instructions=project.instructions or _RANKING_GUIDE)
+    if project.task != "rating":
+        guide = _toml(_HERE / "guides.toml")[project.task].strip()
+        return replace(project, scales=(), instructions=project.instructions or guide)
     if project.scales and "protocol" not in values:
         return replace(project, protocol="own", instructions=project.instructions or project.name)
     if project.scales:
         return project
     if project.protocol not in protocols():
         raise UnknownName("protocol", project.protocol, protocols(), see="docs/studio.md")
-    paper = tomllib.loads((_PROTOCOLS / f"{project.protocol}.toml").read_text(encoding="utf-8"))
+    paper = _toml(_PROTOCOLS / f"{project.protocol}.toml")
     scales = tuple(_build(RatingScale, row, project.protocol) for row in paper["scales"])
     return replace(project, scales=scales, instructions=project.instructions or paper["instructions"].strip())
 
@@ -280,18 +269,8 @@ def _build(kind: type[T], values: Mapping[str, Any], where: str) -> T:
             raise BadInput(f"{where}: {name!r} is missing.")
     plain = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     for key, value in plain.items():
-        _check_type(known[key].type, value, f"{where}: {key}")
+        declared = str(known[key].type)
+        wrong_bool = isinstance(value, bool) and declared in _TYPES and declared != "bool"
+        if wrong_bool or not isinstance(value, _TYPES.get(declared, object)):
+            raise BadInput(f"{where}: {key} must be {declared}, not {value!r}.")
     return kind(**plain)
-
-
-def _check_type(declared: Any, value: object, where: str) -> None:
-    text = str(declared)
-    expected: tuple[type, ...] | None = {
-        "str": (str,),
-        "int": (int,),
-        "float": (int, float),
-        "bool": (bool,),
-        "tuple[str, ...]": (tuple,),
-    }.get(text)
-    if expected is not None and (not isinstance(value, expected) or (isinstance(value, bool) and text != "bool")):
-        raise BadInput(f"{where} must be {text}, not {value!r}.")

@@ -10,8 +10,10 @@ class Refusal(Exception):
 
     def __init__(self, status: int, code: str, message: str, **more: Any) -> None:
         super().__init__(message)
-        self.status, self.code, self.message, self.more = status, code, message, more
+        self.status, self.message, self.more = status, message, more
+        self.body = {"error": code, "message": message, **more}
 
-    def body(self) -> dict[str, Any]:
-        """What is sent."""
-        return {"error": self.code, "message": self.message, **self.more}
+
+def invalid(field: str, message: str) -> Refusal:
+    """The refusal of a request for one of its fields."""
+    return Refusal(422, "invalid", message, field=field)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from plainly.render import numbers
@@ -26,8 +26,7 @@ class NewProject(Result):
     wrote_file: bool = False
 
     def records(self) -> list[Record]:
-        counts = {"items": self.items, "raters": self.raters, "answers": self.answers}
-        return [{"project": self.project, "database": self.database, "owner_path": self.owner_path, **counts}]
+        return [{name: value for name, value in asdict(self).items() if name not in ("file", "wrote_file")}]
 
     def json(self) -> Record:
         return {"schema": SCHEMA, **self.records()[0]}
@@ -79,15 +78,9 @@ class Status(Result):
 
     def tables(self) -> list[Table]:
         figures = self.figures
-        return [
-            Table(
-                ("of", "alpha", "compared"),
-                tuple(
-                    (row["name"], numbers.number(row["alpha"], 3), str(row["compared"])) for row in figures["agreement"]
-                ),
-                caption=f"{figures['answers']} of {figures['wanted']} answers by {len(figures['raters'])} raters",
-            )
-        ]
+        caption = f"{figures['answers']} of {figures['wanted']} answers by {len(figures['raters'])} raters"
+        rows = [(row["name"], numbers.number(row["alpha"], 3), str(row["compared"])) for row in figures["agreement"]]
+        return [Table(("of", "alpha", "compared"), tuple(rows), caption=caption)]
 
     def notes(self) -> list[Note]:
         flagged = [row for row in self.figures["raters"] if row["reasons"]]

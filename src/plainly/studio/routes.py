@@ -24,11 +24,6 @@ class Endpoint:
     handler: Callable[[Call], Awaitable[Response]]
     limited: bool = True
 
-    @property
-    def api(self) -> bool:
-        """Whether a script is answered, in JSON, and not a person."""
-        return self.path.startswith("/api/")
-
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/", "public", doors.start),

@@ -7,7 +7,6 @@ import contextlib
 import ipaddress
 import logging
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -17,17 +16,6 @@ from plainly.errors import BadInput
 from plainly.studio import owner
 from plainly.studio.app import build
 from plainly.studio.context import Studio
-from plainly.studio.guard import Address
-from plainly.studio.people import Secret
-from plainly.studio.store import Store
-
-
-def open_studio(database: str, secret: Path, *, public_url: str = "", hosts: tuple[str, ...] = ()) -> Studio:
-    """A studio over an existing database."""
-    address = Address(public_url.rstrip("/"), Address().hosts | frozenset(hosts))
-    studio = Studio(Store(database), Secret(secret), address)
-    _ = studio.project  # A database without a project is an error now and not at the first request.
-    return studio
 
 
 def serve(
@@ -45,22 +33,11 @@ def serve(
             "front (--public-url https://…)."
         )
     application = build(studio)
-    application.router.lifespan_context = _lifespan(studio, lambda: ready(f"http://{_shown(host)}:{port}"))
-    quiet: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
-    proxy: dict[str, Any] = {"proxy_headers": True, "forwarded_allow_ips": "127.0.0.1,::1"}
-    limits: dict[str, Any] = {"timeout_graceful_shutdown": 10, "limit_concurrency": 1000}
-    config = uvicorn.Config(application, host=host, port=port, **quiet, **proxy, **limits)
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    uvicorn.Server(config).run()
 
-
-def _lifespan(
-    studio: Studio, ready: Callable[[], None]
-) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
     @contextlib.asynccontextmanager
     async def lifespan(application: Starlette) -> AsyncIterator[None]:
         watcher = asyncio.create_task(owner.watch(studio)) if studio.project.stop.half_width else None
-        asyncio.get_running_loop().call_soon(ready)
+        asyncio.get_running_loop().call_soon(ready, url)
         try:
             yield
         finally:
@@ -68,7 +45,14 @@ def _lifespan(
                 watcher.cancel()
             studio.store.close()
 
-    return lifespan
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    application.router.lifespan_context = lifespan
+    quiet: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
+    proxy: dict[str, Any] = {"proxy_headers": True, "forwarded_allow_ips": "127.0.0.1,::1"}
+    limits: dict[str, Any] = {"timeout_graceful_shutdown": 10, "limit_concurrency": 1000}
+    config = uvicorn.Config(application, host=host, port=port, **quiet, **proxy, **limits)
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    uvicorn.Server(config).run()
 
 
 def _loopback(host: str) -> bool:
@@ -78,7 +62,3 @@ def _loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _shown(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

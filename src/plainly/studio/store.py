@@ -16,14 +16,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from plainly.errors import BadInput, MissingExtra
 from plainly.studio import schema
@@ -33,13 +33,15 @@ T = TypeVar("T")
 Transaction = Callable[[Connection], T]
 _GROUP = 64
 _RETRIES = 8
-_STOP = object()
 
 
 @dataclass(frozen=True)
 class _Job(Generic[T]):
     work: Transaction[T]
     future: Future[T]
+
+
+_Outcome = tuple[_Job[Any], Any, BaseException | None]
 
 
 class Store:
@@ -49,15 +51,14 @@ class Store:
         self.url = make_url(_complete(url))
         self.sqlite = self.url.get_backend_name() == "sqlite"
         if self.sqlite and not create and not Path(self.url.database or "").is_file():
-            raise BadInput(
-                f"There is no database {self.url.database}. Make it first: plainly studio create PROJECT.toml"
-            )
+            missing = f"There is no database {self.url.database}."
+            raise BadInput(f"{missing} Make it first: plainly studio create PROJECT.toml")
         if self.sqlite and create and self.url.database:
             # The other files that SQLite makes beside it take its mode: what people wrote is nobody else's business.
             os.close(os.open(self.url.database, os.O_CREAT | os.O_RDWR, 0o600))
         self.readers = self._engine(write=False)
         self._writers = self._engine(write=True)
-        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()  # None: a thread is to end
         self._threads = [
             threading.Thread(target=self._serve, name=f"studio-writer-{at}", daemon=True)
             for at in range(1 if self.sqlite else 4)
@@ -100,56 +101,43 @@ class Store:
     def close(self) -> None:
         """Finish what is waiting, then let go of the database."""
         for _ in self._threads:
-            self._jobs.put(_STOP)
+            self._jobs.put(None)
         for thread in self._threads:
             thread.join(timeout=30)
         self.readers.dispose()
         self._writers.dispose()
 
     def _serve(self) -> None:
-        while True:
-            job = self._jobs.get()
-            if job is _STOP:
-                return
-            batch: list[_Job[Any]] = [job]
-            stop = False
-            while self.sqlite and len(batch) < _GROUP:
-                try:
-                    job = self._jobs.get_nowait()
-                except queue.Empty:
-                    break
-                if job is _STOP:
-                    stop = True
-                    break
-                batch.append(job)
-            self._commit(batch)
-            if stop:
-                return
+        waiting: list[_Job[Any] | None] = []
+        while None not in waiting:
+            waiting = [self._jobs.get()]
+            with suppress(queue.Empty):
+                while self.sqlite and len(waiting) < _GROUP:
+                    waiting.append(self._jobs.get_nowait())
+            if batch := [job for job in waiting if job is not None]:
+                self._commit(batch)
 
     def _commit(self, batch: list[_Job[Any]]) -> None:
         """One transaction for the batch, and one savepoint for each job: a refused job spoils no other."""
-        outcomes: list[tuple[_Job[Any], Any, BaseException | None]] = []
+        outcomes: list[_Outcome] = []
         for attempt in range(_RETRIES):
             try:
                 outcomes = self._transact(batch)
                 break
-            except (IntegrityError, OperationalError, DBAPIError) as error:
-                # Two transactions met, or the connection went away. Once more sees what the other one wrote.
-                if attempt == _RETRIES - 1 or self.sqlite:
-                    outcomes = [(job, None, error) for job in batch]
-                    break
-                time.sleep(0.02 * 2**attempt)
             except BaseException as error:
                 outcomes = [(job, None, error) for job in batch]
-                break
+                if self.sqlite or not isinstance(error, DBAPIError) or attempt == _RETRIES - 1:
+                    break
+                # Two transactions met, or the connection went away. Once more sees what the other one wrote.
+                time.sleep(0.02 * 2**attempt)
         for job, result, fault in outcomes:
             if fault is not None:
                 job.future.set_exception(fault)
             else:
                 job.future.set_result(result)
 
-    def _transact(self, batch: list[_Job[Any]]) -> list[tuple[_Job[Any], Any, BaseException | None]]:
-        outcomes: list[tuple[_Job[Any], Any, BaseException | None]] = []
+    def _transact(self, batch: list[_Job[Any]]) -> list[_Outcome]:
+        outcomes: list[_Outcome] = []
         with self._writers.connect() as connection, connection.begin():
             for job in batch:
                 if len(batch) == 1:
@@ -163,10 +151,7 @@ class Store:
         return outcomes
 
     def copy_to(self, path: Path) -> None:
-        """Copy a SQLite project while it runs: consistent as of one moment, readable by its owner alone.
-
-        An existing file is not replaced.
-        """
+        """Copy a SQLite project while it runs, as of one moment, to a new file readable by its owner alone."""
         if not self.sqlite or self.url.database is None:
             raise BadInput("Only SQLite projects are backed up here. PostgreSQL has pg_dump.")
         try:
@@ -179,12 +164,10 @@ class Store:
     def project(self) -> Project:
         """What was decided when the database was made."""
         with self.readers.connect() as connection:
-            try:
-                stored = connection.execute(
-                    select(schema.about.c.value).where(schema.about.c.key == "project")
-                ).scalar()
-            except DBAPIError:
-                stored = None
+            stored = None
+            with suppress(DBAPIError):
+                about = schema.about.c
+                stored = connection.execute(select(about.value).where(about.key == "project")).scalar()
         if stored is None:
             raise BadInput(f"{shown(self.url)} holds no studio project. Make one: plainly studio create PROJECT.toml")
         return parse_project(json.loads(stored))
@@ -204,9 +187,8 @@ def create_tables(store: Store) -> None:
 
 def note(connection: Connection, actor: str, action: str, detail: Mapping[str, Any] | None = None) -> None:
     """Add a line to the audit trail."""
-    connection.execute(
-        insert(schema.event).values(at=time.time(), actor=actor, action=action, detail=json.dumps(detail or {}))
-    )
+    values = {"at": time.time(), "actor": actor, "action": action, "detail": json.dumps(detail or {})}
+    connection.execute(insert(schema.event).values(**values))
 
 
 def lock(connection: Connection) -> None:
@@ -229,9 +211,8 @@ def _complete(url: str) -> str:
     try:
         make_url(f"{scheme}://{rest}").get_dialect().import_dbapi()
     except (ArgumentError, NoSuchModuleError):
-        raise BadInput(
-            f"{scheme}:// is no database that the studio knows. Use sqlite:///FILE or postgresql://…"
-        ) from None
+        unknown = f"{scheme}:// is no database that the studio knows."
+        raise BadInput(f"{unknown} Use sqlite:///FILE or postgresql://…") from None
     except ImportError:
         raise MissingExtra("PostgreSQL", package="psycopg", extra="postgres") from None
     return f"{scheme}://{rest}"

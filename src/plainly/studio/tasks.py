@@ -9,7 +9,7 @@ from typing import Any
 
 from plainly.studio import labels
 from plainly.studio.project import Project
-from plainly.studio.refusal import Refusal
+from plainly.studio.refusal import invalid
 
 LONGEST_COMMENT = 4000
 _WORDS = re.compile(r"\w+(?:[’'\-]\w+)*|[^\w\s]+|\S", re.UNICODE)
@@ -41,28 +41,24 @@ def tokens(text: str, how: str) -> list[str]:
 def check(project: Project, payload: object, item: Mapping[str, Any], candidates: int) -> dict[str, Any]:
     """The answer in its stored form, or a refusal that names the field."""
     if not isinstance(payload, Mapping):
-        raise _bad("payload", "The answer must be an object.")
-    known = {"cannot_judge", "comment", "values", "groups", "choice"}
+        raise invalid("payload", "The answer must be an object.")
     for key in payload:
-        if key not in known:
-            raise _bad(str(key), f"Unknown field {key!r}.")
+        if key not in ("cannot_judge", "comment", "values", "groups", "choice"):
+            raise invalid(str(key), f"Unknown field {key!r}.")
     answer: dict[str, Any] = {}
     comment = payload.get("comment") or ""
     if not isinstance(comment, str) or len(comment) > LONGEST_COMMENT:
-        raise _bad("comment", f"A comment is text of at most {LONGEST_COMMENT} characters.")
+        raise invalid("comment", f"A comment is text of at most {LONGEST_COMMENT} characters.")
     if comment:
         answer["comment"] = comment
     if payload.get("cannot_judge"):
         if not project.cannot_judge:
-            raise _bad("cannot_judge", "This project asks for a judgement of every item.")
+            raise invalid("cannot_judge", "This project asks for a judgement of every item.")
         return {**answer, "cannot_judge": True}
     if project.task == "rating":
         answer["values"] = _values(project, payload.get("values"))
     elif project.task == "operations":
-        lengths = {
-            "source": len(spans(item["source"], item["tokens"])),
-            "output": len(spans(item["output"], item["tokens"])),
-        }
+        lengths = {side: len(spans(item[side], item["tokens"])) for side in ("source", "output")}
         answer["groups"] = groups(payload.get("groups"), lengths)
     else:
         answer["choice"] = _choice(project, payload.get("choice"), candidates)
@@ -71,19 +67,19 @@ def check(project: Project, payload: object, item: Mapping[str, Any], candidates
 
 def _values(project: Project, values: object) -> dict[str, float | None]:
     if not isinstance(values, Mapping):
-        raise _bad("values", "A rating holds a value for each scale.")
+        raise invalid("values", "A rating holds a value for each scale.")
     for name in values:
         if name not in {scale.name for scale in project.scales}:
-            raise _bad(str(name), f"There is no scale {name!r}.")
+            raise invalid(str(name), f"There is no scale {name!r}.")
     checked: dict[str, float | None] = {}
     for scale in project.scales:
         value = values.get(scale.name)
         if value is None and scale.name in values and project.cannot_judge:
             checked[scale.name] = None
         elif isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise _bad(scale.name, f"{scale.question} has no answer yet.")
+            raise invalid(scale.name, f"{scale.question} has no answer yet.")
         elif not scale.minimum <= value <= scale.maximum or not _on_step(value - scale.minimum, scale.step):
-            raise _bad(scale.name, f"{value} is not on the scale from {scale.minimum:g} to {scale.maximum:g}.")
+            raise invalid(scale.name, f"{value} is not on the scale from {scale.minimum:g} to {scale.maximum:g}.")
         else:
             checked[scale.name] = value
     return checked
@@ -92,54 +88,52 @@ def _values(project: Project, values: object) -> dict[str, float | None]:
 def groups(marks: object, lengths: Mapping[str, int], *, lenient: bool = False) -> list[dict[str, Any]]:
     """Groups of tokens with their labels. ``lenient`` admits what published data holds against its own guide."""
     if not isinstance(marks, Sequence) or isinstance(marks, str):
-        raise _bad("groups", "Operations are a list of groups.")
+        raise invalid("groups", "Operations are a list of groups.")
     checked: list[dict[str, Any]] = []
     for at, group in enumerate(marks):
         if not isinstance(group, Mapping) or set(group) - {"source", "output", "labels"}:
-            raise _bad("groups", f"Group {at + 1} must hold source, output and labels.")
+            raise invalid("groups", f"Group {at + 1} must hold source, output and labels.")
         sides = {side: _positions(group.get(side, ()), lengths[side], at) for side in ("source", "output")}
         named = group.get("labels")
         if not isinstance(named, Sequence) or isinstance(named, str) or not named:
-            raise _bad("groups", f"Group {at + 1} has no label.")
+            raise invalid("groups", f"Group {at + 1} has no label.")
         if not (sides["source"] or sides["output"]):
-            raise _bad("groups", f"Group {at + 1} holds no words.")
+            raise invalid("groups", f"Group {at + 1} holds no words.")
         allowed = labels.allowed(bool(sides["source"]), bool(sides["output"]))
         for label in named:
             if label not in labels.labels():
-                raise _bad("groups", f"There is no label {label!r}.")
+                raise invalid("groups", f"There is no label {label!r}.")
             if not lenient and label not in allowed:
-                raise _bad("groups", f"{label} does not go with words on these sides (group {at + 1}).")
+                raise invalid("groups", f"{label} does not go with words on these sides (group {at + 1}).")
         checked.append({**sides, "labels": list(dict.fromkeys(named))})
     if not lenient and len(checked) > 1 and any(labels.ERROR in group["labels"] for group in checked):
-        raise _bad("groups", "A version that is marked as erroneous has no other marks.")
+        raise invalid("groups", "A version that is marked as erroneous has no other marks.")
     return checked
 
 
 def _positions(positions: object, length: int, at: int) -> list[int]:
     if not isinstance(positions, Sequence) or isinstance(positions, str):
-        raise _bad("groups", f"Group {at + 1} must list its words by number.")
+        raise invalid("groups", f"Group {at + 1} must list its words by number.")
     for position in positions:
         if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < length:
-            raise _bad("groups", f"Group {at + 1} names the word {position!r}, which the sentence does not have.")
+            raise invalid("groups", f"Group {at + 1} names the word {position!r}, which the sentence does not have.")
     return list(dict.fromkeys(positions))  # in the order marked, which alignment files keep
 
 
 def _choice(project: Project, choice: object, candidates: int) -> dict[str, Any]:
     if not isinstance(choice, Mapping):
-        raise _bad("choice", "A ranking holds a choice.")
+        raise invalid("choice", "A ranking holds a choice.")
     if choice.get("tie"):
         if not project.ranking.ties:
-            raise _bad("choice", "This project asks for a decision in every case.")
+            raise invalid("choice", "This project asks for a decision in every case.")
         return {"tie": True}
     wanted = ("best",) if project.ranking.method == "pairwise" else ("best", "worst")
-    checked: dict[str, Any] = {}
-    for name in wanted:
-        place = choice.get(name)
+    checked = {name: choice.get(name) for name in wanted}
+    for name, place in checked.items():
         if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < candidates:
-            raise _bad(name, f"Choose the {name} version first.")
-        checked[name] = place
+            raise invalid(name, f"Choose the {name} version first.")
     if len(set(checked.values())) < len(checked):
-        raise _bad("worst", "The best and the worst version cannot be the same.")
+        raise invalid("worst", "The best and the worst version cannot be the same.")
     return checked
 
 
@@ -173,7 +167,3 @@ def _continues(character: str, before: str) -> bool:
 
 def _on_step(distance: float, step: float) -> bool:
     return abs(distance / step - round(distance / step)) < 1e-9
-
-
-def _bad(field: str, message: str) -> Refusal:
-    return Refusal(422, "invalid", message, field=field)

@@ -13,11 +13,11 @@ from starlette.responses import Response
 from plainly.studio import answers, assign, labels, people, schema
 from plainly.studio.context import Call, reply
 from plainly.studio.guard import integer
-from plainly.studio.project import Project
-from plainly.studio.refusal import Refusal
+from plainly.studio.refusal import invalid
 
 _KEY = re.compile(r"[A-Za-z0-9_\-]{8,64}")
 _REVIEWED = 20
+_MOST_POINTS = 11
 
 
 async def page(call: Call) -> Response:
@@ -36,7 +36,7 @@ async def claim(call: Call) -> Response:
     want = min(integer(call.data.get("want", 1), "want"), studio.project.assignment.ahead)
     have = call.data.get("have", [])
     if not isinstance(have, list) or len(have) > 100:
-        raise Refusal(422, "invalid", "have must be a list.", field="have")
+        raise invalid("have", "have must be a list.")
     numbers = [integer(number, "have") for number in have]
     claimed = await studio.write(
         lambda connection: assign.claim(connection, studio.project, person.id, want=want, have=numbers, now=time.time())
@@ -44,38 +44,28 @@ async def claim(call: Call) -> Response:
     told = asdict(claimed)
     if claimed.state == "finished":
         code = people.completion_code(studio.project, studio.secret, person.pseudonym)
-        told["code"] = code
-        told["completion_url"] = studio.project.crowd.completion_url.replace("{code}", code)
+        told |= {"code": code, "completion_url": studio.project.crowd.completion_url.replace("{code}", code)}
     return reply(told)
 
 
 async def answer(call: Call) -> Response:
     """Store an answer. It is acknowledged when it is on disk."""
-    studio, person = call.studio, call.person
     key = call.text("key", longest=64)
     if not _KEY.fullmatch(key):
-        raise Refusal(422, "invalid", "key must be 8 to 64 letters and digits.", field="key")
+        raise invalid("key", "key must be 8 to 64 letters and digits.")
     assignment_id = integer(call.data.get("assignment"), "assignment")
     revision = integer(call.data.get("revision"), "revision")
     seconds = call.data.get("seconds")
     if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float))):
-        raise Refusal(422, "invalid", "seconds must be a number.", field="seconds")
+        raise invalid("seconds", "seconds must be a number.")
+    sent: dict[str, Any] = {"key": key, "revision": revision, "payload": call.data.get("payload")}
+    sent["seconds"] = None if seconds is None else min(max(float(seconds), 0.0), 1e7)
 
     def work(connection: Connection) -> tuple[dict[str, Any], int]:
-        told = answers.submit(
-            connection,
-            studio.project,
-            person.id,
-            assignment_id,
-            key=key,
-            revision=revision,
-            payload=call.data.get("payload"),
-            seconds=None if seconds is None else min(max(float(seconds), 0.0), 1e7),
-            now=time.time(),
-        )
-        return told, assign.answered(connection, person.id)
+        told = answers.submit(connection, call.studio.project, call.person.id, assignment_id, **sent)
+        return told, assign.answered(connection, call.person.id)
 
-    told, count = await studio.write(work)
+    told, count = await call.studio.write(work)
     response = reply(told, 201)
     response.headers["x-studio-answered"] = str(count)  # Not in the body, which is the same for every repetition.
     return response
@@ -83,56 +73,48 @@ async def answer(call: Call) -> Response:
 
 async def draft(call: Call) -> Response:
     """Keep unfinished work."""
-    assignment_id = integer(call.data.get("assignment"), "assignment")
-    return reply(
-        await call.studio.write(
-            lambda connection: answers.save_draft(
-                connection, call.person.id, assignment_id, payload=call.data.get("payload"), now=time.time()
-            )
-        )
-    )
+    number, payload = integer(call.data.get("assignment"), "assignment"), call.data.get("payload")
+    await call.studio.write(lambda connection: answers.save_draft(connection, call.person.id, number, payload))
+    return reply({"assignment": number, "saved": True})
 
 
 async def more_time(call: Call) -> Response:
     """Extend the lease of an item that somebody is still thinking about."""
-    assignment_id = integer(call.data.get("assignment"), "assignment")
-    studio, now = call.studio, time.time()
+    number, now = integer(call.data.get("assignment"), "assignment"), time.time()
 
-    def work(connection: Any) -> float:
-        row = answers.own_assignment(connection, call.person.id, assignment_id)
-        return assign.extend(connection, studio.project, row, now)
+    def work(connection: Connection) -> float:
+        row = answers.own_assignment(connection, call.person.id, number)
+        return assign.extend(connection, call.studio.project, row, now)
 
-    return reply({"assignment": assignment_id, "expires_at": await studio.write(work)})
+    return reply({"assignment": number, "expires_at": await call.studio.write(work)})
 
 
 async def answered(call: Call) -> Response:
     """The latest answers of this rater, newest first, to look at and to change."""
-    studio, person = call.studio, call.person
+    assignment, entry = schema.assignment, schema.entry
+    latest = (
+        select(assignment.c.id, entry.c.payload)
+        .join(entry, (entry.c.assignment_id == assignment.c.id) & (entry.c.revision == assignment.c.revision))
+        .where(assignment.c.rater_id == call.person.id, assignment.c.state == "done")
+        .order_by(entry.c.id.desc())
+        .limit(_REVIEWED)
+    )
 
-    def work(connection: Any) -> list[dict[str, Any]]:
-        table, entry = schema.assignment, schema.entry
-        rows = connection.execute(
-            select(table.c.id, entry.c.payload)
-            .join(entry, (entry.c.assignment_id == table.c.id) & (entry.c.revision == table.c.revision))
-            .where(table.c.rater_id == person.id, table.c.state == "done")
-            .order_by(entry.c.id.desc())
-            .limit(_REVIEWED)
-        ).all()
+    def work(connection: Connection) -> list[dict[str, Any]]:
         return [
-            {**assign.present(connection, studio.project, row.id), "answer": answers.public(row.payload)}
-            for row in rows
+            {**assign.present(connection, call.studio.project, row.id), "answer": answers.public(row.payload)}
+            for row in connection.execute(latest).all()
         ]
 
-    return reply({"items": await studio.read(work)})
+    return reply({"items": await call.studio.read(work)})
 
 
 def _identity(call: Call) -> dict[str, Any]:
-    person = call.person
-    return {"rater": person.pseudonym, "token": call.studio.page_token(person.session)}
+    return {"rater": call.person.pseudonym, "token": call.studio.page_token(call.person.session)}
 
 
 def _about(call: Call) -> dict[str, Any]:
-    project: Project = call.studio.project
+    project = call.studio.project
     about: dict[str, Any] = {
         **_identity(call),
         "base": call.studio.address.base,
@@ -145,21 +127,11 @@ def _about(call: Call) -> dict[str, Any]:
     }
     if project.task == "rating":
         about["scales"] = [
-            {
-                "name": scale.name,
-                "question": scale.question,
-                "points": list(scale.points) if len(scale.points) <= 11 else [],
-                "minimum": scale.minimum,
-                "maximum": scale.maximum,
-                "step": scale.step,
-                "low": scale.low,
-                "high": scale.high,
-            }
+            {**asdict(scale), "points": scale.points if len(scale.points) <= _MOST_POINTS else []}
             for scale in project.scales
         ]
     elif project.task == "operations":
-        about["labels"] = labels.for_page()
+        about["labels"] = list(labels.labels().values())
     else:
-        ranking = project.ranking
-        about["ranking"] = {"method": ranking.method, "ties": ranking.ties, "question": ranking.question}
+        about["ranking"] = asdict(project.ranking)
     return about
