@@ -185,11 +185,11 @@ def _coefficients(matrix: Floats, sampling: Sampling) -> dict[str, Estimate]:
     estimates: dict[str, Estimate] = {}
     for distance in ("nominal", "ordinal", "interval"):
         if distance != "nominal" or categorical:
-            alpha = coefficients.krippendorff_coefficient(matrix, distance=distance)
+            alpha = coefficients.krippendorff(matrix, distance=distance)
             estimates[f"Krippendorff's alpha, {distance}"] = alpha.estimate(sampling)
     weightings: tuple[Distance, ...] = ("nominal", "quadratic") if categorical else ()
     for weights in weightings:
-        fleiss = coefficients.fleiss_coefficient(matrix, weights=weights)
+        fleiss = coefficients.fleiss(matrix, weights=weights)
         estimates[f"Fleiss' kappa, {weights}"] = fleiss.estimate(sampling)
         for name, value in (
             ("Davies–Fleiss kappa", coefficients.davies_fleiss(matrix, weights=weights)),
@@ -199,7 +199,7 @@ def _coefficients(matrix: Floats, sampling: Sampling) -> dict[str, Estimate]:
             estimates[f"{name}, {weights}"] = point
     for model in ("one-way", "random", "mixed"):
         for average in (False, True):
-            icc = coefficients.icc_coefficient(matrix, model=model, average=average)
+            icc = coefficients.icc(matrix, model=model, average=average)
             estimates[f"ICC, {model}, {'mean of raters' if average else 'one rater'}"] = icc.estimate(sampling)
     return estimates
 
