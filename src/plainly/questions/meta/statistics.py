@@ -19,7 +19,7 @@ from plainly.questions.meta.correlations import (
     Statistic,
     Unit,
 )
-from plainly.questions.meta.scores import MetricScores, UnitScores
+from plainly.questions.meta.scores import MetricScores, UnitScores, mean_metric
 from plainly.questions.meta.subset import ADEQUACY, FLUENCY, Filter
 from plainly.ratings.types import Judgements, Units
 from plainly.sampling import Sampling
@@ -194,20 +194,9 @@ def _by_system(
 
 
 def system_means(human: Floats, units: Units, weights: Floats | None = None) -> Floats:
-    """The mean rating of each system under each row of weights, (draws, systems); without weights once, (systems,).
-
-    NaN for systems without a rated output.
-    """
-    drawn = np.ones((1, len(units))) if weights is None else weights
-    means = np.full((len(drawn), len(units.systems)), np.nan)
-    for system in range(len(units.systems)):
-        mine = (units.system == system) & ~np.isnan(human)
-        total = drawn[:, mine].sum(axis=1)
-        means[:, system] = np.divide(
-            drawn[:, mine] @ human[mine], total, out=np.full(len(total), np.nan), where=total > 0
-        )
-    rounded: Floats = np.round(means, 10)  # Means equal on paper must tie.
-    return rounded[0] if weights is None else rounded
+    """The mean rating of each system, as ``UnitScores.by_system`` has its scores; NaN where no output was rated."""
+    means = mean_metric("human", human).by_system(units, weights)
+    return np.asarray(np.round(means, 10))  # Means equal on paper must tie.
 
 
 def _metric_pairs(part: _Slice, units: Sequence[Unit], sampling: Sampling) -> Iterator[MetricPair]:
