@@ -74,8 +74,8 @@ class RaterAgreement(Result):
         medians = (interval(kappa.median, kappa.low, kappa.high) for kappa in kappas)
         rows.append(("one rater against the others' mean, quadratic kappa", *medians))
         caption = "; ".join(
-            f"{agreement.dimension}: {agreement.outputs} outputs, {agreement.raters} raters, {agreement.ratings} ratings"
-            for agreement in agreements
+            f"{name}: {agreement.outputs} outputs, {agreement.raters} raters, {agreement.ratings} ratings"
+            for name, agreement in self.dimensions.items()
         )
         apart = [_standing_apart(agreement) for agreement in agreements]
         return [

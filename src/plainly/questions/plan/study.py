@@ -30,9 +30,8 @@ CAPTIONS = {
 class StudyPlan(Result):
     """What a pilot says about the next study of the same kind.
 
-    ``points`` are drawn studies by what was varied: sentences, raters, or how the budget is spent. ``needed`` sentences
-    are by raters, the ``smallest`` difference found by sentences, ``curves`` hold the power by raters and sentences; all
-    for 80 % power or for ``difference``. ``budget`` is in ratings for each system.
+    ``points`` are drawn studies by what was varied. ``needed`` sentences are by raters, the ``smallest`` difference
+    found by sentences, both for 80 % power; ``curves`` are of power. ``budget`` is in ratings for each system.
     """
 
     ratings: str
@@ -118,13 +117,13 @@ class StudyPlan(Result):
             Table(header, tuple(map(_cells, points)), CAPTIONS[name], text_columns=frozenset())
             for name, points in self.points.items()
         ]
-        header = ("raters a sentence", "sentences needed", "ratings a system")
+        needed = ("raters a sentence", "sentences needed", "ratings a system")
         rows = tuple(
             (str(raters), str(size) if size else "too many", str(size * raters) if size else "too many")
             for raters, size in self.needed.items()
         )
         caption = f"To find a true difference of {self.difference:g} with 80 % power"
-        return [*tables, Table(header, rows, caption, text_columns=frozenset())]
+        return [*tables, Table(needed, rows, caption, text_columns=frozenset())]
 
     def notes(self) -> list[Note]:
         pilot = self.pilot
