@@ -58,9 +58,8 @@ def outputs_of(name: str, wanted: Collection[str], *, progress: Progress = unsee
     texts: dict[str, tuple[str, ...]] = {}
     for held in output_cards(evalset):
         files = [file for file in held.files if file.system in wanted and file.system not in texts]
-        whole = {
-            local.file.system: read_lines(local, held.items) for local in read_files(held, files, progress=progress)
-        }
+        local_files = read_files(held, files, progress=progress)
+        whole = {local.file.system: read_lines(local, held.items) for local in local_files}
         if whole and evalset.name not in held.of:
             # The outputs are those of the set that this one chooses from; its ids are positions there, counted from 1.
             places = [int(identifier) - 1 for identifier in load(name, progress=progress).ids]

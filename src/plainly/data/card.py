@@ -113,9 +113,8 @@ def systems(name: str) -> tuple[str, ...]:
 def output_cards(evalset: Card) -> Iterator[Card]:
     """The cards of the outputs for an evaluation set, then of those for the set that it chooses its items from."""
     if evalset.kind != "evalset":
-        raise BadInput(
-            f"{evalset.name!r} holds {evalset.kind}; only evaluation sets have systems. See: plainly data list"
-        )
+        held = f"{evalset.name!r} holds {evalset.kind}"
+        raise BadInput(f"{held}; only evaluation sets have systems. See: plainly data list")
     for name in filter(None, (evalset.name, evalset.within)):
         for path in sorted((_CARDS / "outputs").glob("*.toml")):
             # Parsing a card takes a hundred times as long as looking whether it names the set at all.
@@ -138,9 +137,8 @@ def _read(name: str) -> Card:
     try:
         card = _parse(table)
     except (KeyError, TypeError) as error:
-        raise PlainlyError(
-            f"The card of {name!r} is not complete: {error}. See docs/data.md for its fields."
-        ) from error
+        message = f"The card of {name!r} is not complete: {error}. See docs/data.md for its fields."
+        raise PlainlyError(message) from error
     if card.name != name or card.kind not in KINDS:
         raise PlainlyError(f"The card of {name!r} says name {card.name!r}, kind {card.kind!r}. See docs/data.md.")
     return card

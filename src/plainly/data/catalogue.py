@@ -51,10 +51,7 @@ class Description(Result):
     def records(self) -> list[Record]:
         return [
             {
-                "url": file.url,
-                "size": file.size,
-                "sha256": file.sha256,
-                "role": file.role,
+                **{name: getattr(file, name) for name in ("url", "size", "sha256", "role")},
                 "system": file.system or None,
                 "path": str(path) if path else None,
             }
@@ -62,19 +59,10 @@ class Description(Result):
         ]
 
     def json(self) -> Record:
-        more = {
-            "description": self.card.description,
-            "licence_url": self.card.licence_url,
-            "homepage": self.card.homepage,
-            "citation": self.card.citation,
-            "reader": self.card.reader,
-            "notes": self.card.notes,
-            "of": self.card.of,
-            "within": self.card.within or None,
-            "systems": self.systems,
-            "files": self.records(),
-        }
-        return {"schema": _SCHEMA, "set": _summary(self.card) | more}
+        said = ("description", "licence_url", "homepage", "citation", "reader", "notes", "of")
+        more = {name: getattr(self.card, name) for name in said} | {"within": self.card.within or None}
+        files = {"systems": self.systems, "files": self.records()}
+        return {"schema": _SCHEMA, "set": _summary(self.card) | more | files}
 
     def tables(self) -> list[Table]:
         here = sum(path is not None for path in self.places)
@@ -152,15 +140,8 @@ def get(*names: str, with_outputs: bool = False, progress: Progress = unseen) ->
 
 
 def _summary(card: Card) -> Record:
-    return {
-        "name": card.name,
-        "kind": card.kind,
-        "title": card.title,
-        "items": card.items,
-        "bytes": card.size,
-        "licence": card.licence,
-        "here": _here(card) == "yes",
-    }
+    said = {name: getattr(card, name) for name in ("name", "kind", "title", "items")}
+    return said | {"bytes": card.size, "licence": card.licence, "here": _here(card) == "yes"}
 
 
 def _here(card: Card) -> str:
