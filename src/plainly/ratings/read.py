@@ -1,6 +1,6 @@
 """Ratings from tables: a row for each rating, or a row for each output with columns for raters, dimensions or means.
 
-Columns are found by the names that studies use (columns.toml); ``columns`` says otherwise. A rating that is empty was not
+Columns are found by the names in columns.toml; ``columns`` says otherwise. A rating that is empty was not
 given. What is no number, stands twice or lies outside the scale is an error that names the place.
 """
 
