@@ -78,7 +78,6 @@ class Card:
 
     @property
     def size(self) -> int:
-        """Bytes of all files together."""
         return sum(file.size for file in self.files)
 
     @property
@@ -88,12 +87,10 @@ class Card:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all data sets, sorted."""
     return tuple(sorted(path.relative_to(_CARDS).with_suffix("").as_posix() for path in _CARDS.glob("*/*.toml")))
 
 
 def cards() -> Iterator[Card]:
-    """Every card, in the order of the names."""
     return map(card, names())
 
 

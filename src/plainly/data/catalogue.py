@@ -113,7 +113,6 @@ class Fetched(Result):
 
 
 def catalogue(kind: Kind | None = None) -> Catalogue:
-    """All data sets, or those of one kind."""
     return Catalogue(tuple(card for card in cards() if kind in (None, card.kind)))
 
 
@@ -125,10 +124,7 @@ def describe(name: str) -> Description:
 
 
 def get(*names: str, with_outputs: bool = False, progress: Progress = unseen) -> Fetched:
-    """Fetch data sets into the cache; check every file and replace those that are wrong.
-
-    ``with_outputs`` fetches what systems wrote for the named evaluation sets, too.
-    """
+    """Fetch data sets, ``with_outputs`` also those of systems; check every file and replace those that are wrong."""
     if not names:
         raise BadInput("No data set was named: data.get('asset/test'); data.names() are all.")
     chosen = {chosen.name: chosen for chosen in map(card, names)}

@@ -36,10 +36,7 @@ _NAMED = re.compile(r"(?P<dimension>[^:]+):(?P<rater>.+)")
 def read_ratings(
     path: str | Path, *, columns: Mapping[str, str] | None = None, scale: Scale | None = None
 ) -> Judgements:
-    """Ratings from a table (CSV, TSV, JSONL, JSON, Parquet, .ods, .xlsx; a scale that is given is checked) or a study.
-
-    A study is the TOML file of a ``plainly studio`` project, running or finished.
-    """
+    """Ratings from a table (CSV, TSV, JSONL, JSON, Parquet, .ods, .xlsx) or from the TOML file of a studio project."""
     suffix = suffixes(path)[0]
     if suffix in READERS:
         if columns or scale:
@@ -51,7 +48,6 @@ def read_ratings(
 
 
 def table_of(path: str | Path) -> Sheet:
-    """The table in a file of any format in which ratings come."""
     if suffixes(path)[0] in workbooks.SUFFIXES:
         return sheet_table(workbooks.read_cells(read_bytes(path), path), label(path))
     return read_table(path)
@@ -60,7 +56,6 @@ def table_of(path: str | Path) -> Sheet:
 def judgements_of(
     table: Sheet, *, name: str, columns: Mapping[str, str] | None = None, scale: Scale | None = None
 ) -> Judgements:
-    """Ratings from a table that was read."""
     roles = roles_of(table, columns)
     ratings = [rating for _, rating in ratings_in(table, roles)]
     if not any(rating.said for rating in ratings):

@@ -73,12 +73,10 @@ class Ratings:
 
     @cached_property
     def system_means(self) -> Floats:
-        """The mean over items of each system's mean ratings."""
         return _mean(self.means, axis=1)
 
     @cached_property
     def paired(self) -> npt.NDArray[np.bool_]:
-        """Which items were rated for every system."""
         return np.asarray(np.all(self.counts > 0, axis=0))
 
     def matrix(self) -> Floats:
@@ -87,7 +85,6 @@ class Ratings:
         return rows[:, ~np.isnan(rows).all(axis=0)]
 
     def units(self) -> Units:
-        """The outputs that somebody rated, system by system."""
         return Units(self.systems, self.items, *np.nonzero(self.counts))
 
     def standardised(self) -> Ratings:
@@ -100,7 +97,6 @@ class Ratings:
         return replace(self, values=(self.values - mean) / spread, scale=None)
 
     def of_systems(self, systems: Sequence[str]) -> Ratings:
-        """The same ratings for some systems, in the order given."""
         return replace(self, systems=tuple(systems), values=self.values[_places(systems, self.systems)])
 
 
@@ -157,7 +153,6 @@ class Judgements:
         return tuple(self.ratings)
 
     def of_systems(self, systems: Sequence[str]) -> Judgements:
-        """The same judgements of some systems."""
         ratings = {name: ratings.of_systems(systems) for name, ratings in self.ratings.items()}
         return replace(self, systems=tuple(systems), ratings=ratings)
 

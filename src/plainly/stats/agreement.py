@@ -77,8 +77,7 @@ class ResampledKappa:
 def cohen(first: npt.ArrayLike, second: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
     """Cohen's kappa of two raters; weighted (Cohen 1968) where ``weights`` is linear or quadratic.
 
-    Weights are distances between the ratings' values, not between their places in the list of values that occur, so a
-    point of the scale that nobody used keeps its place.
+    Weights are distances between values, not places: a point of the scale that nobody used keeps its place.
     """
     x, y = np.asarray(first), np.asarray(second)
     if x.ndim != 1 or x.shape != y.shape:
@@ -195,8 +194,7 @@ def _pooled(ratings: npt.ArrayLike, distance: Distance, *, by_unit: bool) -> Coe
 def davies_fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> float:
     """Davies and Fleiss' kappa (1982): chance agreement from each rater's own distribution.
 
-    It pools the pairs of raters: all their disagreements over all that chance would give. With gaps, a pair counts by
-    the units that both rated.
+    It pools all pairs of raters; with gaps, a pair counts by the units that both rated.
     """
     observed, expected = _pairs(ratings, weights)
     above = np.triu_indices(len(observed), 1)

@@ -151,10 +151,7 @@ def weighted_ranks(values: Floats, weights: Floats) -> Floats:
 
 
 def partial(x: npt.ArrayLike, y: npt.ArrayLike, fixed: npt.ArrayLike, *, weights: Floats | None = None) -> Floats:
-    """Correlation of x and y with the columns of ``fixed`` held fixed, under each row of weights (default: once).
-
-    The correlation of what is left of x and y when their best linear prediction from ``fixed`` is taken away.
-    """
+    """Correlation of what is left of x and y when ``fixed`` has predicted them, under each row of weights or once."""
     columns = np.column_stack([np.asarray(x, float), np.asarray(y, float), np.asarray(fixed, float)])
     if np.isnan(columns).any():
         raise BadInput("A partial correlation needs every value of every unit; leave out those with gaps first.")

@@ -31,10 +31,7 @@ class CorrelationDifference:
 
 
 def williams(human: Floats, first: Floats, second: Floats) -> CorrelationDifference:
-    """Williams' test (1959) of two Pearson correlations that share a variable, two-sided.
-
-    As recommended for metrics by Graham and Baldwin (2014), Eq. 2; Student's t with n − 3 degrees of freedom.
-    """
+    """Williams' test (1959) of two correlations that share a variable, two-sided (Graham and Baldwin 2014, Eq. 2)."""
     from scipy.special import stdtr
 
     kept = ~(np.isnan(human) | np.isnan(first) | np.isnan(second))

@@ -56,10 +56,7 @@ class LongRatings:
         return int((np.bincount(self.units) > 1).sum())
 
     def alpha(self, *, first: int | None = None) -> float:
-        """Krippendorff's alpha of the first so many ratings; NaN where it is not defined.
-
-        Krippendorff 2011, "Computing Krippendorff's alpha-reliability": 1 - D_o / D_e over units rated twice or more.
-        """
+        """Krippendorff's alpha (2011) of the first so many ratings, over units rated twice; NaN where undefined."""
         units, values = self.units[:first], self.values[:first]
         sizes = np.bincount(units) if len(units) else np.zeros(0, dtype=np.int64)
         paired = sizes[units] > 1

@@ -18,10 +18,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Swaps:
-    """Trials of approximate randomisation: in each, a coin decides for every item which system wrote which output.
-
-    Where groups are given, whole groups are swapped, since their items do not vary on their own.
-    """
+    """Trials of randomisation: a coin decides for each item, or whole group, which system wrote which output."""
 
     trials: int
     seed: int
@@ -122,10 +119,7 @@ class Spread:
 
 
 def spread_of(left_out: Floats) -> Spread:
-    """The spread of a difference from what it is with each unit left out once, by jackknife pseudo-values.
-
-    Units vary on their own (items, or groups); for a metric that is a mean, pseudo-values are their differences.
-    """
+    """The spread of a difference from its values with each item or group left out once: jackknife pseudo-values."""
     units = len(left_out)
     if units < 2:
         return Spread(float("nan"), units)

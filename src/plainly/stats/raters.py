@@ -70,7 +70,6 @@ def against_others(name: str, values: Floats, own: Floats, others: Floats) -> Ra
 
 
 def mark_outliers(raters: Sequence[Rater]) -> list[Rater]:
-    """The raters with the reason for which each stands apart, where one does."""
     agreement = _robust_z(np.array([rater.correlation for rater in raters]))
     distance = _robust_z(np.array([rater.distance for rater in raters]))
     return [

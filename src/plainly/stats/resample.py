@@ -124,10 +124,9 @@ Draws = Resampler | PoissonResampler
 
 
 def variant_totals(variants: Floats, sampling: Sampling, *, units: bool = False) -> Floats:
-    """Summed rows of draws over variants of each unit's row, such as the row against other references.
+    """Summed rows of draws over variants of each unit's row, from (units, variants, k) to (resamples, k).
 
-    From (units, variants, k) to (resamples, k). Every draw takes one variant of each unit; with ``units``, of as many
-    units drawn with replacement.
+    Every draw takes one variant of each unit; with ``units``, of as many units drawn with replacement.
     """
     n, many, width = variants.shape
     flat = variants.reshape(n * many, width)
@@ -154,7 +153,6 @@ def sum_by_group(rows: Floats, groups: Sequence[str] | None) -> Floats:
 
 
 def _members(groups: Sequence[str]) -> npt.NDArray[np.intp]:
-    """The place of each item's group in the order of the groups' names."""
     return np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)[1]
 
 

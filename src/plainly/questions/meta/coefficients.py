@@ -127,7 +127,6 @@ def agreement(
 
 
 def rated_by_several(judgements: Judgements) -> tuple[str, ...]:
-    """The dimensions of which more than one rater's ratings are known."""
     return tuple(name for name in judgements if len(judgements[name].raters) > 1)
 
 
@@ -154,7 +153,6 @@ def _of_dimension(ratings: Ratings, sampling: Sampling) -> DimensionAgreement:
 
 
 def _coefficients(matrix: Floats, sampling: Sampling) -> dict[str, Estimate]:
-    """Every coefficient that suits the matrix, by name."""
     categorical = len(np.unique(matrix[~np.isnan(matrix)])) <= _MOST_POINTS
     estimates: dict[str, Estimate] = {}
     distances = get_args(AlphaDistance) if categorical else ("ordinal", "interval")

@@ -26,10 +26,9 @@ STATISTICS: dict[Statistic, str] = dict(zip(get_args(Statistic), _NAMES, strict=
 
 @dataclass(frozen=True)
 class MetricCorrelation:
-    """One statistic of one metric against one dimension, on one slice of the outputs.
+    """One statistic of a metric against a dimension, on one slice of the outputs.
 
-    ``p_value`` is the textbook's; ``p_drawn`` is from the draws of items and minds that the outputs of one item are not
-    independent. Where systems are the units, there is only the textbook's.
+    ``p_drawn`` is from draws of items with all their outputs; between systems there is only the textbook's ``p_value``.
     """
 
     metric: str
@@ -54,7 +53,6 @@ class MetricCorrelation:
         return {**place, **estimate_record(self.estimate), **p_values, "detail": self.detail or None}
 
     def cell(self) -> str:
-        """The estimate with its interval, and stars for its p-value."""
         stars = "**" if self.p < 0.01 else "*" if self.p < 0.05 else ""
         return shown(self.estimate) + stars
 

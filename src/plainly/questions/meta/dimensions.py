@@ -26,8 +26,7 @@ WORTH_A_WARNING = 0.05
 class Relation:
     """Two dimensions over the same outputs: y = intercept + slope · x, fitted by least squares.
 
-    ``within_systems`` is the correlation that is left when each system's mean is taken away: whether it is outputs that
-    trade one for the other, or only systems that differ.
+    ``within_systems`` is the correlation without each system's mean: do outputs trade, or do only systems differ?
     """
 
     x: str
@@ -63,10 +62,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Standing:
-    """A system's mean on every dimension, and who beats it: as good on all of them and better on one.
-
-    Who is beaten by none is on the Pareto frontier: to gain on one dimension it has to give up something on another.
-    """
+    """A system's mean on every dimension, and who beats it: as good on all, better on one; by none: Pareto frontier."""
 
     system: str
     means: dict[str, float]
@@ -146,7 +142,6 @@ class Tradeoff(Result):
 
 
 def measure_tradeoff(judgements: Judgements, dimensions: Sequence[str], *, sampling: Sampling) -> Tradeoff:
-    """Every pair of dimensions, and the systems on all of them."""
     if len(dimensions) < 2:
         name = way("dimensions=", "--dimension …")
         raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(dimensions)}. Name two: {name}")
@@ -167,7 +162,6 @@ def relate(judgements: Judgements, x: str, y: str, *, sampling: Sampling | None 
 
 
 def common_units(judgements: Judgements, dimensions: Sequence[str]) -> Units:
-    """The outputs that were rated on every one of the dimensions."""
     rated = np.all([judgements[dimension].counts > 0 for dimension in dimensions], axis=0)
     return Units(judgements.systems, judgements.items, *np.nonzero(rated))
 

@@ -16,7 +16,6 @@ _WIDTH, _HEIGHT = 300, 260
 
 
 def panels(drawn: Iterable[Any]) -> Any:
-    """Panels side by side, three in a row."""
     return plots.altair().concat(*drawn, columns=3).configure_view(stroke=None)
 
 

@@ -42,10 +42,7 @@ class UnitScores:
         return replace(self, rows=self.rows[mask], segments=self.segments[mask])
 
     def by_system(self, units: Units, weights: Floats | None = None) -> Floats:
-        """The score of each system under each row of weights, (draws, systems); without weights once, (systems,).
-
-        It is the formula over the sum of the system's rows; NaN for systems without a unit.
-        """
+        """Each system's score under each row of weights, (draws, systems), or once, (systems,); NaN without a unit."""
         drawn = np.ones((1, len(units))) if weights is None else weights
         scores = np.full((len(drawn), len(units.systems)), np.nan)
         for system in np.unique(units.system):

@@ -57,7 +57,6 @@ class Filter:
         return cls(names, threshold, unit, sources)
 
     def mask(self, judgements: Judgements, units: Units) -> npt.NDArray[np.bool_]:
-        """True for each unit that is kept."""
         if self.unit not in ("sd", "points"):
             raise BadInput(f"The unit of a filter's threshold is sd or points, not {self.unit!r}.")
         kept = np.ones(len(units), dtype=bool)

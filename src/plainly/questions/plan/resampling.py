@@ -103,7 +103,6 @@ class Point:
 
     @property
     def ratings(self) -> int:
-        """Ratings spent on each system."""
         return self.sentences * self.raters
 
 

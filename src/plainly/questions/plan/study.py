@@ -64,7 +64,6 @@ class StudyPlan(Result):
 
     @property
     def advice(self) -> list[str]:
-        """What else follows, a sentence each."""
         lines = [self.answer]
         reached = f"reach a tau of {self.target:g} with the pilot."
         enough = next((point for point in self.points["sentences"] if point.tau >= self.target), None)
