@@ -74,12 +74,12 @@ def power(parts: Components, difference: float, *, sentences: int, raters: int =
 def sentences_needed(parts: Components, difference: float, *, raters: int = 1, alpha: float = 0.01) -> int | None:
     """The fewest sentences with which a difference is found with 80 % probability; None if 100,000 do not do."""
 
-    def found(sentences: int) -> float:
-        return power(parts, difference, sentences=sentences, raters=raters, alpha=alpha)
+    def enough(sentences: int) -> bool:
+        return power(parts, difference, sentences=sentences, raters=raters, alpha=alpha) >= POWER
 
-    if difference == 0 or found(MOST) < POWER:
+    if difference == 0 or not enough(MOST):
         return None
-    return 2 + bisect_left(range(2, MOST), POWER, key=found)
+    return 2 + bisect_left(range(2, MOST), True, key=enough)
 
 
 def detectable(parts: Components, *, sentences: int, alpha: float = 0.01) -> float:
