@@ -18,23 +18,8 @@ from plainly.evalset import EvalSet
 from plainly.inputs.tables import Sheet
 from plainly.progress import Progress, unseen
 
-__all__ = [
-    "KINDS",
-    "Card",
-    "card",
-    "cards",
-    "catalogue",
-    "demo",
-    "describe",
-    "get",
-    "load",
-    "names",
-    "outputs",
-    "outputs_of",
-    "paths",
-    "systems",
-    "table",
-]
+__all__ = ["KINDS", "Card", "card", "cards", "catalogue", "describe", "get", "names", "systems"]
+__all__ += ["demo", "load", "outputs", "outputs_of", "paths", "table"]
 
 _DEMO = Path(__file__).parent / "demo" / "demo.jsonl"
 

@@ -6,12 +6,11 @@ given. What is no number, stands twice or lies outside the scale is an error tha
 
 from __future__ import annotations
 
-import importlib
 import math
+import pkgutil
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from plainly.errors import BadInput
@@ -41,8 +40,7 @@ def read_ratings(
     if suffix in READERS:
         if columns or scale:
             raise BadInput(f"{label(path)} says itself which columns and scales it has. Leave columns and scale out.")
-        module, _, function = READERS[suffix].partition(":")
-        judgements: Judgements = getattr(importlib.import_module(module), function)(path)
+        judgements: Judgements = pkgutil.resolve_name(READERS[suffix])(path)
         return judgements
     return judgements_of(table_of(path), name=Path(str(path)).name, columns=columns, scale=scale)
 
@@ -67,17 +65,14 @@ def judgements_of(
         if role in roles
     }
     references = _references(table, items)
-    judgements = Judgements.of(
+    return Judgements.of(
         name,
         ratings,
         scales=dict.fromkeys({rating.dimension for rating in ratings}, scale) if scale else {},
-        sources=dict(zip(items, texts["source"], strict=True)) if "source" in texts else {},
-        outputs=dict(zip(zip(systems, items, strict=True), texts["output"], strict=True)) if "output" in texts else {},
-    )
-    return replace(
-        judgements,
+        sources=dict(zip(items, texts.get("source", ()), strict=False)),
+        outputs=dict(zip(zip(systems, items, strict=True), texts.get("output", ()), strict=False)),
         references={"given": references} if references else {},
-        types=dict(zip(systems, texts["type"], strict=True)) if "type" in texts else {},
+        types=dict(zip(systems, texts.get("type", ()), strict=False)),
     )
 
 
@@ -91,10 +86,8 @@ def roles_of(table: Sheet, columns: Mapping[str, str] | None = None) -> dict[str
     roles = {role: folded[alias] for role, aliases in ROLES.items() for alias in reversed(aliases) if alias in folded}
     roles |= columns or {}
     if "item" not in roles:
-        raise BadInput(
-            f"{table.path} has no column that says which item was rated. {table.listing()} "
-            "Name it: --columns item=COLUMN"
-        )
+        missing = f"{table.path} has no column that says which item was rated. {table.listing()}"
+        raise BadInput(f"{missing} Name it: --columns item=COLUMN")
     return roles
 
 
@@ -185,11 +178,10 @@ def _references(table: Sheet, items: Sequence[str]) -> dict[str, tuple[str, ...]
     columns = [cells for name, cells in table.columns.items() if name.strip().casefold().startswith("reference")]
     references: dict[str, tuple[str, ...]] = {}
     for row, item in enumerate(items):
-        texts: list[str] = []
-        for cell in (cells[row] for cells in columns):
-            texts += [str(text) for text in (cell if isinstance(cell, list) else [cell]) if _filled(text)]
-        if texts and item not in references:
-            references[item] = tuple(texts)
+        cells_of_item = [cells[row] if isinstance(cells[row], list) else [cells[row]] for cells in columns]
+        texts = tuple(str(text) for cell in cells_of_item for text in cell if _filled(text))
+        if texts:
+            references.setdefault(item, texts)
     return references
 
 

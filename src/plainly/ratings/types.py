@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -162,14 +162,12 @@ class Judgements:
 
     @staticmethod
     def of(
-        name: str,
-        ratings: Sequence[Rating],
-        *,
-        scales: Mapping[str, Scale] = MappingProxyType({}),
-        sources: Mapping[str, str] = MappingProxyType({}),
-        outputs: Mapping[tuple[str, str], str] = MappingProxyType({}),
+        name: str, ratings: Sequence[Rating], *, scales: Mapping[str, Scale] = MappingProxyType({}), **texts: Any
     ) -> Judgements:
-        """Single ratings on axes in the order in which they come; a scale that is not known is guessed."""
+        """Single ratings on axes in the order in which they come; a scale that is not known is guessed.
+
+        ``texts`` are the further fields: sources, outputs, references, types.
+        """
         by_dimension: dict[str, list[Rating]] = {}
         for rating in ratings:
             by_dimension.setdefault(rating.dimension, []).append(rating)
@@ -183,7 +181,7 @@ class Judgements:
                 values[system_at[rating.system], item_at[rating.item], rater_at[rating.rater]] = rating.value
             scale = scales.get(dimension) or guess_scale(values)
             placed[dimension] = Ratings(dimension, tuple(system_at), tuple(item_at), tuple(rater_at), values, scale)
-        return Judgements(name, tuple(system_at), tuple(item_at), placed, sources=sources, outputs=outputs)
+        return Judgements(name, tuple(system_at), tuple(item_at), placed, **texts)
 
     @staticmethod
     def together(name: str, *parts: Judgements) -> Judgements:

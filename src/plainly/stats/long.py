@@ -37,17 +37,15 @@ class LongRatings:
         """Number them; ratings that are missing (NaN) are left out."""
         numbers = np.asarray(values, dtype=np.float64)
         known = ~np.isnan(numbers)
-        _, unit = np.unique(np.asarray(units)[known], return_inverse=True)
+        unit = np.unique(np.asarray(units)[known], return_inverse=True)[1]
         points, value = np.unique(numbers[known], return_inverse=True)
-        names = np.asarray(raters, dtype=np.str_)[known]
-        return cls(unit.astype(np.int64), names, value.astype(np.int64), points, level)
+        return cls(unit, np.asarray(raters, dtype=np.str_)[known], value, points, level)
 
     def __len__(self) -> int:
         return len(self.units)
 
     @property
     def numbers(self) -> Floats:
-        """The ratings themselves."""
         return self.points[self.values]
 
     @property
