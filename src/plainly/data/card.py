@@ -131,8 +131,10 @@ def source_cards(*hashes: str) -> list[Card]:
 @cache
 def _read(name: str) -> Card:
     table: dict[str, Any] = tomllib.loads((_CARDS / f"{name}.toml").read_text(encoding="utf-8"))
+    base = table.pop("base", "")
     try:
-        card = _parse(table)
+        files = [File(url=base + entry.pop("path"), **{"role": "output"} | entry) for entry in table.pop("files")]
+        card = Card(files=tuple(files), **{key: _tidy(value) for key, value in table.items()})
     except (KeyError, TypeError) as error:
         message = f"The card of {name!r} is not complete: {error}. See docs/data.md for its fields."
         raise PlainlyError(message) from error
@@ -141,14 +143,7 @@ def _read(name: str) -> Card:
     return card
 
 
-def _parse(table: dict[str, Any]) -> Card:
-    base = table.pop("base", "")
-    table["files"] = tuple(
-        File(url=base + entry.pop("path"), **{"role": "output"} | entry) for entry in table.pop("files")
-    )
-    for key, value in table.items():
-        if isinstance(value, str):
-            table[key] = value.strip()
-        elif isinstance(value, list):
-            table[key] = tuple(value)
-    return Card(**table)
+def _tidy(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.strip()
+    return tuple(value) if isinstance(value, list) else value

@@ -117,7 +117,6 @@ def catalogue(kind: Kind | None = None) -> Catalogue:
 
 
 def describe(name: str) -> Description:
-    """What a data set is, whose it is, and which systems it has outputs of."""
     described = card(name)
     written_by = systems(name) if described.kind == "evalset" else described.systems
     return Description(described, written_by, tuple(map(whereabouts, described.files)))

@@ -40,15 +40,11 @@ def cache_directory() -> Path:
     return Path(platformdirs.user_cache_dir("plainly", appauthor=False)) / "data"
 
 
-def read(card: Card, *, progress: Progress = unseen, repair: bool = False) -> tuple[Local, ...]:
-    """All files of a card, downloaded where needed and checked. ``repair`` replaces cached files that are wrong."""
-    return read_files(card, card.files, progress=progress, repair=repair)
-
-
-def read_files(
-    card: Card, files: Sequence[File], *, progress: Progress = unseen, repair: bool = False
+def read(
+    card: Card, files: Sequence[File] | None = None, *, progress: Progress = unseen, repair: bool = False
 ) -> tuple[Local, ...]:
-    """Some files of a card, downloaded where needed and checked."""
+    """All or some files of a card, downloaded where needed and checked; ``repair`` replaces wrong ones in the cache."""
+    files = card.files if files is None else files
     at_hand = {file: _at_hand(card, file, repair=repair) for file in files}
     missing = [file for file, local in at_hand.items() if local is None]
     downloaded: dict[File, Local] = {}
@@ -72,7 +68,10 @@ def _at_hand(card: Card, file: File, *, repair: bool) -> Local | None:
     path = (mirror if isinstance(mirror, Path) and mirrored else cache_directory()) / file.place
     if not path.is_file():
         return None
-    data = _content(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataUnavailable(f"Cannot read {path}: {error.strerror}. Make it readable or remove it.") from error
     problem = _wrong(file, data)
     if not problem:
         return Local(file, path, data)
@@ -97,13 +96,6 @@ def _mirror() -> Path | str | None:
             f"{MIRROR} is {named!r}, which is no directory and no http(s) URL. Correct it, or unset it to download."
         )
     return directory
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataUnavailable(f"Cannot read {path}: {error.strerror}. Make it readable or remove it.") from error
 
 
 def _wrong(file: File, data: bytes) -> str:

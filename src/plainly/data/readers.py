@@ -65,10 +65,7 @@ def csv_table(card: Card, files: Sequence[Local]) -> Sheet:
 
 
 def rating_sheet(card: Card, files: Sequence[Local]) -> Sheet:
-    """Sheets with a row an item and, under each rater's name, a column for each of the card's dimensions; made long.
-
-    The system is the file's, or stands in a column of its own beside the system's first item.
-    """
+    """A row an item and, under each rater, a column for each dimension; the system is the file's or has a column."""
     from plainly.inputs.workbooks import read_cells
 
     ratings: list[tuple[str, int, str, str, float]] = []

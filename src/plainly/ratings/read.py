@@ -178,10 +178,11 @@ def _references(table: Sheet, items: Sequence[str]) -> dict[str, tuple[str, ...]
     columns = [cells for name, cells in table.columns.items() if name.strip().casefold().startswith("reference")]
     references: dict[str, tuple[str, ...]] = {}
     for row, item in enumerate(items):
-        cells_of_item = [cells[row] if isinstance(cells[row], list) else [cells[row]] for cells in columns]
-        texts = tuple(str(text) for cell in cells_of_item for text in cell if _filled(text))
+        texts: list[object] = []
+        for cell in (cells[row] for cells in columns):
+            texts += filter(_filled, cell if isinstance(cell, list) else [cell])
         if texts:
-            references.setdefault(item, texts)
+            references.setdefault(item, tuple(map(str, texts)))
     return references
 
 

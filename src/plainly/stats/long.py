@@ -19,10 +19,7 @@ from plainly.stats.resample import Floats, Ints
 
 @dataclass(frozen=True)
 class LongRatings:
-    """Which unit, which rater and which value, with units and values as numbers from 0.
-
-    ``points`` are the values behind the numbers; ``level`` says whether they are names, an order or distances.
-    """
+    """Which unit, rater and value, units and values numbered; ``points`` are the values, ``level`` their kind."""
 
     units: Ints
     raters: npt.NDArray[np.str_]
@@ -50,7 +47,6 @@ class LongRatings:
 
     @property
     def compared(self) -> int:
-        """How many units were rated twice or more."""
         return int((np.bincount(self.units) > 1).sum())
 
     def alpha(self, *, first: int | None = None) -> float:

@@ -39,10 +39,7 @@ class Swaps:
 
 
 def randomised_differences(score: Score, heads: tuple[Floats, Floats], totals: tuple[Floats, Floats]) -> Floats:
-    """The differences under the null: both systems' rows shuffled between them, item by item.
-
-    ``heads`` are both systems' sums where the coin showed heads (``Swaps.totals``), ``totals`` their sums overall.
-    """
+    """The differences under the null, from both systems' sums where the coin showed heads and overall."""
     first = heads[0] + (totals[1] - heads[1])
     second = heads[1] + (totals[0] - heads[0])
     return np.asarray(score(first)[..., 0] - score(second)[..., 0])
@@ -141,10 +138,7 @@ def detectable(standard_error: float, units: int, *, level: float, family: int =
 
 
 def clusters(order: Sequence[str], beats: Callable[[str, str], bool]) -> list[list[str]]:
-    """Systems from best to worst, cut wherever everyone above beats everyone below (as WMT's rankings do).
-
-    Not every two systems in a cluster are alike: a chain of neighbours that cannot be told apart keeps it together.
-    """
+    """Systems from best to worst, cut where everyone above beats everyone below (as WMT does); chains hold together."""
     runs: list[list[str]] = []
     start = 0
     for cut in range(1, len(order) + 1):

@@ -15,6 +15,7 @@ from plainly.ratings.types import Judgements, Units
 from plainly.render.numbers import number, p_value
 from plainly.result import Note, Record, Result, Table
 from plainly.sampling import Sampling
+from plainly.stats.agreement import ratio
 from plainly.stats.correlate import Correlation, correlate
 from plainly.stats.resample import Floats
 
@@ -178,7 +179,5 @@ def pareto(judgements: Judgements, dimensions: Sequence[str]) -> tuple[Standing,
 
 
 def _within(values: Floats, units: Units) -> Floats:
-    count = np.bincount(units.system, minlength=len(units.systems))
-    total = np.bincount(units.system, values, minlength=len(units.systems))
-    mean = np.divide(total, count, out=np.zeros(len(count)), where=count > 0)
-    return np.asarray(values - mean[units.system])
+    means = ratio(np.bincount(units.system, values), np.bincount(units.system))
+    return np.asarray(values - means[units.system])
