@@ -26,7 +26,7 @@ def main() -> None:
     alpha = scale_ratings(rng, units=2500, raters=5)
     tell(
         "Krippendorff's alpha of 4 dimensions, 50,000 ratings",
-        lambda: [agreement.krippendorff(alpha) for _ in range(4)],
+        lambda: [agreement.krippendorff(alpha).value for _ in range(4)],
     )
     human = rng.normal(size=600)
     metrics = [human + rng.normal(size=600) for _ in range(10)]

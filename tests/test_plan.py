@@ -115,10 +115,14 @@ def test_the_answer_is_a_sentence() -> None:
     assert found.answer.startswith("With 200 ratings, use 200 sentences with one rater each")
     assert all(line.endswith(".") for line in found.advice)
     again = plan(simulated(np.random.default_rng(3)), budget=200, resamples=200)
-    assert found.by_budget == again.by_budget
-    for curve in found.curves.values():
-        assert [value for _, value in curve] == sorted(value for _, value in curve)
-    assert dict(found.curves[2])[50] > dict(found.curves[1])[50]
+    assert found.points["budget"] == again.points["budget"]
+    curves = {
+        raters: {point["sentences"]: point["power"] for point in found.curves if point["raters"] == raters}
+        for raters in found.needed
+    }
+    for curve in curves.values():
+        assert list(curve.values()) == sorted(curve.values())
+    assert curves[2][50] > curves[1][50]
 
 
 def test_a_plan_shows_itself() -> None:

@@ -115,9 +115,9 @@ def test_ods(tmp_path: Path) -> None:
 
 def test_columns_may_be_named_and_one_system_needs_no_column(tmp_path: Path) -> None:
     path = write(tmp_path / "r.csv", "sent,who,mark\n1,x,3\n1,y,4\n2,x,5\n")
-    found = read_ratings(path, columns={"item": "sent", "rater": "who", "rating": "mark"}, dimension="simplicity")
+    found = read_ratings(path, columns={"item": "sent", "rater": "who", "rating": "mark"})
     assert found.systems == ("outputs",)
-    assert found["simplicity"].means.tolist() == [[3.5, 5]]
+    assert found["rating"].means.tolist() == [[3.5, 5]]
 
 
 def test_texts_and_references_come_along(tmp_path: Path) -> None:
@@ -219,11 +219,11 @@ def test_units_matrix_and_systems() -> None:
 
 
 def test_judgements_come_together(tmp_path: Path) -> None:
-    one = read_ratings(write(tmp_path / "a.csv", "system,item,rater,rating\nA,1,x,1\nA,2,x,2\n"), dimension="s")
-    two = read_ratings(write(tmp_path / "b.csv", "system,item,rater,rating\nB,2,y,3\n"), dimension="s")
+    one = read_ratings(write(tmp_path / "a.csv", "system,item,rater,rating\nA,1,x,1\nA,2,x,2\n"))
+    two = read_ratings(write(tmp_path / "b.csv", "system,item,rater,rating\nB,2,y,3\n"))
     both = Judgements.together("both", one, two)
-    assert both["s"].values.shape == (2, 2, 2)
-    assert both["s"].means[1, 1] == 3
+    assert both["rating"].values.shape == (2, 2, 2)
+    assert both["rating"].means[1, 1] == 3
     with pytest.raises(UnknownName, match="dimension of both"):
         both["fluency"]
 

@@ -14,7 +14,7 @@ from plainly.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.references import draw, with_intervals
 from plainly.stats import resample
-from plainly.stats.resample import Resampler, VariantResampler, interval
+from plainly.stats.resample import Resampler, interval, variant_totals
 
 
 def ratio(totals: np.ndarray) -> np.ndarray:
@@ -134,11 +134,11 @@ def test_variants_are_drawn_one_a_unit():
     """With two variants a unit, sums vary as sums of independent choices: variance = sum of the units' variances."""
     rng = np.random.default_rng(4)
     variants = rng.normal(size=(200, 2, 1))
-    totals = VariantResampler(resamples=4000, seed=2).totals(variants)[:, 0]
+    totals = variant_totals(variants, Sampling(resamples=4000, seed=2))[:, 0]
     expected = variants.var(axis=1).sum()
     assert totals.var() == pytest.approx(expected, rel=0.1)
     assert totals.mean() == pytest.approx(variants.mean(axis=1).sum(), abs=4 * np.sqrt(expected / 4000))
-    both = VariantResampler(resamples=4000, seed=2, units=True).totals(variants)[:, 0]
+    both = variant_totals(variants, Sampling(resamples=4000, seed=2), units=True)[:, 0]
     assert both.var() == pytest.approx(200 * variants.var(), rel=0.1)
 
 

@@ -11,30 +11,15 @@ from pathlib import Path
 
 from plainly.data.card import KINDS, Card, card, cards, names, output_cards, systems
 from plainly.data.catalogue import catalogue, describe, get
-from plainly.data.fetch import read, read_files
+from plainly.data.fetch import read
 from plainly.data.readers import EVALSETS, TABLES, read_lines
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
 from plainly.inputs.tables import Sheet
 from plainly.progress import Progress, unseen
 
-__all__ = [
-    "KINDS",
-    "Card",
-    "card",
-    "cards",
-    "catalogue",
-    "demo",
-    "describe",
-    "get",
-    "load",
-    "names",
-    "outputs",
-    "outputs_of",
-    "paths",
-    "systems",
-    "table",
-]
+__all__ = ["KINDS", "Card", "card", "cards", "catalogue", "describe", "get", "names", "systems"]
+__all__ += ["demo", "load", "outputs", "outputs_of", "paths", "table"]
 
 _DEMO = Path(__file__).parent / "demo" / "demo.jsonl"
 
@@ -58,9 +43,8 @@ def outputs_of(name: str, wanted: Collection[str], *, progress: Progress = unsee
     texts: dict[str, tuple[str, ...]] = {}
     for held in output_cards(evalset):
         files = [file for file in held.files if file.system in wanted and file.system not in texts]
-        whole = {
-            local.file.system: read_lines(local, held.items) for local in read_files(held, files, progress=progress)
-        }
+        local_files = read(held, files, progress=progress)
+        whole = {local.file.system: read_lines(local, held.items) for local in local_files}
         if whole and evalset.name not in held.of:
             # The outputs are those of the set that this one chooses from; its ids are positions there, counted from 1.
             places = [int(identifier) - 1 for identifier in load(name, progress=progress).ids]

@@ -78,7 +78,6 @@ class Card:
 
     @property
     def size(self) -> int:
-        """Bytes of all files together."""
         return sum(file.size for file in self.files)
 
     @property
@@ -88,12 +87,10 @@ class Card:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all data sets, sorted."""
     return tuple(sorted(path.relative_to(_CARDS).with_suffix("").as_posix() for path in _CARDS.glob("*/*.toml")))
 
 
 def cards() -> Iterator[Card]:
-    """Every card, in the order of the names."""
     return map(card, names())
 
 
@@ -113,9 +110,8 @@ def systems(name: str) -> tuple[str, ...]:
 def output_cards(evalset: Card) -> Iterator[Card]:
     """The cards of the outputs for an evaluation set, then of those for the set that it chooses its items from."""
     if evalset.kind != "evalset":
-        raise BadInput(
-            f"{evalset.name!r} holds {evalset.kind}; only evaluation sets have systems. See: plainly data list"
-        )
+        held = f"{evalset.name!r} holds {evalset.kind}"
+        raise BadInput(f"{held}; only evaluation sets have systems. See: plainly data list")
     for name in filter(None, (evalset.name, evalset.within)):
         for path in sorted((_CARDS / "outputs").glob("*.toml")):
             # Parsing a card takes a hundred times as long as looking whether it names the set at all.
@@ -135,25 +131,19 @@ def source_cards(*hashes: str) -> list[Card]:
 @cache
 def _read(name: str) -> Card:
     table: dict[str, Any] = tomllib.loads((_CARDS / f"{name}.toml").read_text(encoding="utf-8"))
+    base = table.pop("base", "")
     try:
-        card = _parse(table)
+        files = [File(url=base + entry.pop("path"), **{"role": "output"} | entry) for entry in table.pop("files")]
+        card = Card(files=tuple(files), **{key: _tidy(value) for key, value in table.items()})
     except (KeyError, TypeError) as error:
-        raise PlainlyError(
-            f"The card of {name!r} is not complete: {error}. See docs/data.md for its fields."
-        ) from error
+        message = f"The card of {name!r} is not complete: {error}. See docs/data.md for its fields."
+        raise PlainlyError(message) from error
     if card.name != name or card.kind not in KINDS:
         raise PlainlyError(f"The card of {name!r} says name {card.name!r}, kind {card.kind!r}. See docs/data.md.")
     return card
 
 
-def _parse(table: dict[str, Any]) -> Card:
-    base = table.pop("base", "")
-    table["files"] = tuple(
-        File(url=base + entry.pop("path"), **{"role": "output"} | entry) for entry in table.pop("files")
-    )
-    for key, value in table.items():
-        if isinstance(value, str):
-            table[key] = value.strip()
-        elif isinstance(value, list):
-            table[key] = tuple(value)
-    return Card(**table)
+def _tidy(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.strip()
+    return tuple(value) if isinstance(value, list) else value

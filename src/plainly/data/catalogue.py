@@ -51,10 +51,7 @@ class Description(Result):
     def records(self) -> list[Record]:
         return [
             {
-                "url": file.url,
-                "size": file.size,
-                "sha256": file.sha256,
-                "role": file.role,
+                **{name: getattr(file, name) for name in ("url", "size", "sha256", "role")},
                 "system": file.system or None,
                 "path": str(path) if path else None,
             }
@@ -62,19 +59,10 @@ class Description(Result):
         ]
 
     def json(self) -> Record:
-        more = {
-            "description": self.card.description,
-            "licence_url": self.card.licence_url,
-            "homepage": self.card.homepage,
-            "citation": self.card.citation,
-            "reader": self.card.reader,
-            "notes": self.card.notes,
-            "of": self.card.of,
-            "within": self.card.within or None,
-            "systems": self.systems,
-            "files": self.records(),
-        }
-        return {"schema": _SCHEMA, "set": _summary(self.card) | more}
+        said = ("description", "licence_url", "homepage", "citation", "reader", "notes", "of")
+        more = {name: getattr(self.card, name) for name in said} | {"within": self.card.within or None}
+        files = {"systems": self.systems, "files": self.records()}
+        return {"schema": _SCHEMA, "set": _summary(self.card) | more | files}
 
     def tables(self) -> list[Table]:
         here = sum(path is not None for path in self.places)
@@ -125,22 +113,17 @@ class Fetched(Result):
 
 
 def catalogue(kind: Kind | None = None) -> Catalogue:
-    """All data sets, or those of one kind."""
     return Catalogue(tuple(card for card in cards() if kind in (None, card.kind)))
 
 
 def describe(name: str) -> Description:
-    """What a data set is, whose it is, and which systems it has outputs of."""
     described = card(name)
     written_by = systems(name) if described.kind == "evalset" else described.systems
     return Description(described, written_by, tuple(map(whereabouts, described.files)))
 
 
 def get(*names: str, with_outputs: bool = False, progress: Progress = unseen) -> Fetched:
-    """Fetch data sets into the cache; check every file and replace those that are wrong.
-
-    ``with_outputs`` fetches what systems wrote for the named evaluation sets, too.
-    """
+    """Fetch data sets, ``with_outputs`` also those of systems; check every file and replace those that are wrong."""
     if not names:
         raise BadInput("No data set was named: data.get('asset/test'); data.names() are all.")
     chosen = {chosen.name: chosen for chosen in map(card, names)}
@@ -152,15 +135,8 @@ def get(*names: str, with_outputs: bool = False, progress: Progress = unseen) ->
 
 
 def _summary(card: Card) -> Record:
-    return {
-        "name": card.name,
-        "kind": card.kind,
-        "title": card.title,
-        "items": card.items,
-        "bytes": card.size,
-        "licence": card.licence,
-        "here": _here(card) == "yes",
-    }
+    said = {name: getattr(card, name) for name in ("name", "kind", "title", "items")}
+    return said | {"bytes": card.size, "licence": card.licence, "here": _here(card) == "yes"}
 
 
 def _here(card: Card) -> str:

@@ -40,15 +40,11 @@ def cache_directory() -> Path:
     return Path(platformdirs.user_cache_dir("plainly", appauthor=False)) / "data"
 
 
-def read(card: Card, *, progress: Progress = unseen, repair: bool = False) -> tuple[Local, ...]:
-    """All files of a card, downloaded where needed and checked. ``repair`` replaces cached files that are wrong."""
-    return read_files(card, card.files, progress=progress, repair=repair)
-
-
-def read_files(
-    card: Card, files: Sequence[File], *, progress: Progress = unseen, repair: bool = False
+def read(
+    card: Card, files: Sequence[File] | None = None, *, progress: Progress = unseen, repair: bool = False
 ) -> tuple[Local, ...]:
-    """Some files of a card, downloaded where needed and checked."""
+    """All or some files of a card, downloaded where needed and checked; ``repair`` replaces wrong ones in the cache."""
+    files = card.files if files is None else files
     at_hand = {file: _at_hand(card, file, repair=repair) for file in files}
     missing = [file for file, local in at_hand.items() if local is None]
     downloaded: dict[File, Local] = {}
@@ -60,38 +56,31 @@ def read_files(
 
 def whereabouts(file: File) -> Path | None:
     """Where the file lies, if it does and has the right size; its content is checked only when it is read."""
-    mirror = _mirror()
-    for directory in (mirror, cache_directory()):
-        if isinstance(directory, Path):
-            path = directory / file.place
-            if path.is_file() and path.stat().st_size == file.size:
-                return path
-    return None
+    directories = (place for place in (_mirror(), cache_directory()) if isinstance(place, Path))
+    paths = (directory / file.place for directory in directories)
+    return next((path for path in paths if path.is_file() and path.stat().st_size == file.size), None)
 
 
 def _at_hand(card: Card, file: File, *, repair: bool) -> Local | None:
     """The file out of a mirror directory or the cache, or None when it is in neither."""
     mirror = _mirror()
-    if isinstance(mirror, Path):
-        path = mirror / file.place
-        if path.is_file():
-            data = _content(path)
-            if problem := _wrong(file, data):
-                raise DataUnavailable(
-                    f"{path} is not the file that belongs there: {problem}. It is read because {MIRROR} is set. "
-                    f"Put the file from {file.url} in its place, or unset {MIRROR}."
-                )
-            return Local(file, path, data)
-    path = cache_directory() / file.place
+    mirrored = isinstance(mirror, Path) and (mirror / file.place).is_file()
+    path = (mirror if isinstance(mirror, Path) and mirrored else cache_directory()) / file.place
     if not path.is_file():
         return None
-    data = _content(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataUnavailable(f"Cannot read {path}: {error.strerror}. Make it readable or remove it.") from error
     problem = _wrong(file, data)
-    if problem and not repair:
-        raise DataUnavailable(
-            f"{path} is not the file that belongs there: {problem}. Fetch it again: plainly data get {card.name}"
-        )
-    return None if problem else Local(file, path, data)
+    if not problem:
+        return Local(file, path, data)
+    if repair and not mirrored:
+        return None
+    advice = f"Fetch it again: plainly data get {card.name}"
+    if mirrored:
+        advice = f"It is read because {MIRROR} is set. Put the file from {file.url} in its place, or unset {MIRROR}."
+    raise DataUnavailable(f"{path} is not the file that belongs there: {problem}. {advice}")
 
 
 def _mirror() -> Path | str | None:
@@ -107,13 +96,6 @@ def _mirror() -> Path | str | None:
             f"{MIRROR} is {named!r}, which is no directory and no http(s) URL. Correct it, or unset it to download."
         )
     return directory
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataUnavailable(f"Cannot read {path}: {error.strerror}. Make it readable or remove it.") from error
 
 
 def _wrong(file: File, data: bytes) -> str:
@@ -183,26 +165,17 @@ def _claim_part(target: Path) -> Path:
     Renaming is atomic, so of two processes only one gets the remains and the other starts from nothing.
     """
     own = target.with_name(f"{target.name}.{os.urandom(4).hex()}.part")
-    left = [target.with_name(f"{target.name}.part")]
-    left += (  # Parts of processes that were killed keep the names that they were given.
-        path
-        for path in target.parent.glob("*.part")
-        if path.name.startswith(f"{target.name}.") and len(path.name) == len(own.name) and _is_abandoned(path)
-    )
-    for path in left:
+    named = target.with_name(f"{target.name}.part")
+    # Parts of processes that were killed keep the names that they were given.
+    given = (path for path in target.parent.glob("*.part") if len(path.name) == len(own.name))
+    for path in [named, *(path for path in given if path.name.startswith(f"{target.name}."))]:
         try:
-            os.rename(path, own)
-            break
+            if path == named or time.time() - path.stat().st_mtime > _STALE:
+                os.rename(path, own)
+                break
         except FileNotFoundError:
             continue
     return own
-
-
-def _is_abandoned(part: Path) -> bool:
-    try:
-        return time.time() - part.stat().st_mtime > _STALE
-    except FileNotFoundError:
-        return False
 
 
 def _transfer(url: str, file: File, part: Path, reach: Callable[[int], None]) -> str:

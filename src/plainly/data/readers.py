@@ -33,14 +33,14 @@ def first_lines(card: Card, files: Sequence[Local]) -> EvalSet:
 
 def numbered_lines(card: Card, files: Sequence[Local]) -> EvalSet:
     """Lines of ``NUMBER<TAB>sentence``, numbered from 0 in the set that the card is within; blank is no reference."""
-    numbers: list[str] = []
+    ids: list[str] = []
     texts = {}
     for local in files:
         pairs = [line.partition("\t") for line in read_lines(local, card.items)]
         if local.file.role == "source":
-            numbers = [number for number, _, _ in pairs]
+            ids = [str(int(number) + 1) for number, _, _ in pairs]
         texts[local] = [text for _, _, text in pairs]
-    return _evalset(card, texts, ids=[str(int(number) + 1) for number in numbers])
+    return _evalset(card, texts, ids=ids)
 
 
 def source_and_references_tsv(card: Card, files: Sequence[Local]) -> EvalSet:
@@ -65,10 +65,7 @@ def csv_table(card: Card, files: Sequence[Local]) -> Sheet:
 
 
 def rating_sheet(card: Card, files: Sequence[Local]) -> Sheet:
-    """Sheets with a row an item and, under each rater's name, a column for each of the card's dimensions; made long.
-
-    The system is the file's, or stands in a column of its own beside the system's first item.
-    """
+    """A row an item and, under each rater, a column for each dimension; the system is the file's or has a column."""
     from plainly.inputs.workbooks import read_cells
 
     ratings: list[tuple[str, int, str, str, float]] = []
@@ -104,14 +101,11 @@ def level_tsv(card: Card, files: Sequence[Local]) -> Sheet:
 
 def level_texts(card: Card, files: Sequence[Local]) -> Sheet:
     """One text a file, a paragraph a line; its level is the file's part, its article the file's name before ``-``."""
-    return _sheet(
-        card,
-        ("article", "level", "text"),
-        [
-            (local.path.stem.rpartition("-")[0].strip(), local.file.part, "\n".join(read_lines(local)).strip())
-            for local in files
-        ],
-    )
+    rows = [
+        (local.path.stem.rpartition("-")[0].strip(), local.file.part, "\n".join(read_lines(local)).strip())
+        for local in files
+    ]
+    return _sheet(card, ("article", "level", "text"), rows)
 
 
 def starred_pairs(card: Card, files: Sequence[Local]) -> Sheet:
@@ -163,16 +157,7 @@ def _typed(cells: Sequence[Any]) -> list[Any]:
         return list(cells)
 
 
-EVALSETS: Mapping[str, Callable[[Card, Sequence[Local]], EvalSet]] = {
-    "lines": lines,
-    "first_lines": first_lines,
-    "numbered_lines": numbered_lines,
-    "source_and_references_tsv": source_and_references_tsv,
-}
-TABLES: Mapping[str, Callable[[Card, Sequence[Local]], Sheet]] = {
-    "csv_table": csv_table,
-    "rating_sheet": rating_sheet,
-    "level_tsv": level_tsv,
-    "level_texts": level_texts,
-    "starred_pairs": starred_pairs,
-}
+_EVALSETS = (lines, first_lines, numbered_lines, source_and_references_tsv)
+_TABLES = (csv_table, rating_sheet, level_tsv, level_texts, starred_pairs)
+EVALSETS: Mapping[str, Callable[[Card, Sequence[Local]], EvalSet]] = {reader.__name__: reader for reader in _EVALSETS}
+TABLES: Mapping[str, Callable[[Card, Sequence[Local]], Sheet]] = {reader.__name__: reader for reader in _TABLES}

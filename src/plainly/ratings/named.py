@@ -31,7 +31,7 @@ def take(
     progress: Progress = unseen,
 ) -> Judgements:
     """The judgements that were named or handed over; of some systems only, and standardised by rater, if asked."""
-    judgements = _judgements(ratings, columns, scale, progress)
+    judgements = _judgements(ratings, progress, columns=columns, scale=scale)
     if systems:
         judgements = judgements.of_systems(systems)
     if z_scores:
@@ -44,18 +44,16 @@ def usual_dimension(judgements: Judgements) -> str:
     return next((name for name in _USUAL if name in judgements), judgements.dimensions[0])
 
 
-def _judgements(
-    ratings: RatingsLike, columns: Mapping[str, str] | None, scale: Scale | None, progress: Progress
-) -> Judgements:
+def _judgements(ratings: RatingsLike, progress: Progress, **reading: Any) -> Judgements:
     if isinstance(ratings, Judgements):
         return ratings
     if isinstance(ratings, Ratings):
         return Judgements(ratings.dimension, ratings.systems, ratings.items, {ratings.dimension: ratings})
     if not isinstance(ratings, (str, Path)):
-        return judgements_of(sheet_of(ratings), name="ratings", columns=columns, scale=scale)
+        return judgements_of(sheet_of(ratings), name="ratings", **reading)
     path = Path(ratings)
-    if path.suffix and path.exists():
-        return read_ratings(path, columns=columns, scale=scale)
-    if path.suffix:
+    if not path.suffix:
+        return load(str(ratings), progress=progress)
+    if not path.exists():
         raise BadInput(f"There is no file {ratings}. Check the name; public sets: plainly data list")
-    return load(str(ratings), progress=progress)
+    return read_ratings(path, **reading)

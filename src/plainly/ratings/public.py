@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from plainly import data
 from plainly.errors import UnknownName
@@ -28,10 +29,6 @@ def _simplicity_da(progress: Progress) -> Judgements:
     return _with_references(_by_rater_or_averaged("simplicity-da", progress), sets, progress, join="all")
 
 
-def _structural(progress: Progress) -> Judgements:
-    return _by_rater_or_averaged("structural-simplicity", progress)
-
-
 def _by_rater_or_averaged(family: str, progress: Progress) -> Judgements:
     """Each dimension by rater where those are published, else its averages."""
     means = _card(f"{family}/averages", progress)
@@ -47,10 +44,9 @@ def _acl2018(progress: Progress) -> Judgements:
     gem = data.load("turkcorpus/test-gem", progress=progress)
     simple = data.load("turkcorpus/test-simplewiki", progress=progress)
     published = set(data.systems("hsplit/first70"))
+    among = [name for name in judgements.systems if name in published]
     texts: dict[str, Sequence[str]] = {
-        **data.outputs_of(
-            "hsplit/first70", [name for name in judgements.systems if name in published], progress=progress
-        ),
+        **data.outputs_of("hsplit/first70", among, progress=progress),
         **{f"HSplit{number + 1}": [row[number] for row in split.references] for number in range(4)},
         "Identity": gem.sources,
         "SBMT-SARI": data.outputs("turkcorpus/test-legacy", "xu/SBMT-SARI", progress=progress),
@@ -82,13 +78,12 @@ def _card(name: str, progress: Progress) -> Judgements:
     return judgements_of(data.table(name, progress=progress), name=name)
 
 
-def _with_references(
-    judgements: Judgements, sets: Mapping[str, str], progress: Progress, *, join: str = ""
-) -> Judgements:
-    references: dict[str, dict[str, tuple[str, ...]]] = {}
-    for name, card in sets.items():
-        evalset = data.load(card, progress=progress)
-        references[name] = {item: evalset.references[int(item) - 1] for item in judgements.items}
+def _with_references(judgements: Judgements, sets: Mapping[str, str], progress: Progress, join: str = "") -> Judgements:
+    evalsets = {name: data.load(card, progress=progress) for name, card in sets.items()}
+    references = {
+        name: {item: evalset.references[int(item) - 1] for item in judgements.items}
+        for name, evalset in evalsets.items()
+    }
     if join:
         joined = {item: tuple(text for of in references.values() for text in of[item]) for item in judgements.items}
         references = {join: joined, **references}
@@ -98,5 +93,5 @@ def _with_references(
 PUBLIC: dict[str, Callable[[Progress], Judgements]] = {
     "simplicity-da": _simplicity_da,
     "acl2018": _acl2018,
-    "structural-simplicity": _structural,
+    "structural-simplicity": partial(_by_rater_or_averaged, "structural-simplicity"),
 }

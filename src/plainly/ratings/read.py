@@ -1,16 +1,16 @@
 """Ratings from tables: a row for each rating, or a row for each output with columns for raters, dimensions or means.
 
-Columns are found by the names that studies use (``ROLES``); ``columns`` says otherwise. A rating that is empty was not
+Columns are found by the names in columns.toml; ``columns`` says otherwise. A rating that is empty was not
 given. What is no number, stands twice or lies outside the scale is an error that names the place.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
+import pkgutil
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from plainly.errors import BadInput
@@ -22,16 +22,7 @@ from plainly.ratings.types import Judgements, Rating, Scale
 # Suffix → the function that reads such a file, imported only then: a room above this one may bring its own kind.
 READERS: dict[str, str] = {".toml": "plainly.studio:judgements"}
 
-ROLES: dict[str, tuple[str, ...]] = {
-    "system": ("system", "sys_name", "system_name", "model", "systems"),
-    "item": ("item", "item_id", "sent_id", "sentence_id", "original_sentence_id", "original_id", "id", "sentence"),
-    "rater": ("rater", "rater_id", "worker_id", "worker", "annotator", "annotator_id", "judge", "workerid"),
-    "dimension": ("dimension", "aspect", "criterion", "question", "scale"),
-    "rating": ("rating", "score", "value", "judgement", "judgment", "label"),
-    "source": ("source", "orig_sent", "original", "complex", "src", "input"),
-    "output": ("output", "simp_sent", "simplification", "generation", "prediction", "simplified"),
-    "type": ("type", "sys_type", "system_type"),
-}
+ROLES: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("columns.toml").read_text(encoding="utf-8"))
 _TAKEN = frozenset(alias for role, aliases in ROLES.items() if role != "rating" for alias in aliases)
 ONE_SYSTEM = "outputs"
 AVERAGED = "mean"
@@ -42,45 +33,29 @@ _NAMED = re.compile(r"(?P<dimension>[^:]+):(?P<rater>.+)")
 
 
 def read_ratings(
-    path: str | Path,
-    *,
-    columns: Mapping[str, str] | None = None,
-    dimension: str = "rating",
-    scale: Scale | None = None,
+    path: str | Path, *, columns: Mapping[str, str] | None = None, scale: Scale | None = None
 ) -> Judgements:
-    """Ratings from a table (CSV, TSV, JSONL, JSON, Parquet, .ods, .xlsx; a scale that is given is checked) or a study.
-
-    A study is the TOML file of a ``plainly studio`` project, running or finished.
-    """
+    """Ratings from a table (CSV, TSV, JSONL, JSON, Parquet, .ods, .xlsx) or from the TOML file of a studio project."""
     suffix = suffixes(path)[0]
     if suffix in READERS:
         if columns or scale:
             raise BadInput(f"{label(path)} says itself which columns and scales it has. Leave columns and scale out.")
-        module, _, function = READERS[suffix].partition(":")
-        judgements: Judgements = getattr(importlib.import_module(module), function)(path)
+        judgements: Judgements = pkgutil.resolve_name(READERS[suffix])(path)
         return judgements
-    name = Path(str(path)).name
-    return judgements_of(table_of(path), name=name, columns=columns, dimension=dimension, scale=scale)
+    return judgements_of(table_of(path), name=Path(str(path)).name, columns=columns, scale=scale)
 
 
 def table_of(path: str | Path) -> Sheet:
-    """The table in a file of any format in which ratings come."""
     if suffixes(path)[0] in workbooks.SUFFIXES:
         return sheet_table(workbooks.read_cells(read_bytes(path), path), label(path))
     return read_table(path)
 
 
 def judgements_of(
-    table: Sheet,
-    *,
-    name: str,
-    columns: Mapping[str, str] | None = None,
-    dimension: str = "rating",
-    scale: Scale | None = None,
+    table: Sheet, *, name: str, columns: Mapping[str, str] | None = None, scale: Scale | None = None
 ) -> Judgements:
-    """Ratings from a table that was read."""
     roles = roles_of(table, columns)
-    ratings = [rating for _, rating in ratings_in(table, roles, dimension=dimension)]
+    ratings = [rating for _, rating in ratings_in(table, roles)]
     if not any(rating.said for rating in ratings):
         raise BadInput(f"{table.path} has no ratings. {table.listing()}")
     systems, items = _systems(table, roles), _texts(table, roles["item"])
@@ -90,17 +65,14 @@ def judgements_of(
         if role in roles
     }
     references = _references(table, items)
-    judgements = Judgements.of(
+    return Judgements.of(
         name,
         ratings,
         scales=dict.fromkeys({rating.dimension for rating in ratings}, scale) if scale else {},
-        sources=dict(zip(items, texts["source"], strict=True)) if "source" in texts else {},
-        outputs=dict(zip(zip(systems, items, strict=True), texts["output"], strict=True)) if "output" in texts else {},
-    )
-    return replace(
-        judgements,
+        sources=dict(zip(items, texts.get("source", ()), strict=False)),
+        outputs=dict(zip(zip(systems, items, strict=True), texts.get("output", ()), strict=False)),
         references={"given": references} if references else {},
-        types=dict(zip(systems, texts["type"], strict=True)) if "type" in texts else {},
+        types=dict(zip(systems, texts.get("type", ()), strict=False)),
     )
 
 
@@ -114,18 +86,16 @@ def roles_of(table: Sheet, columns: Mapping[str, str] | None = None) -> dict[str
     roles = {role: folded[alias] for role, aliases in ROLES.items() for alias in reversed(aliases) if alias in folded}
     roles |= columns or {}
     if "item" not in roles:
-        raise BadInput(
-            f"{table.path} has no column that says which item was rated. {table.listing()} "
-            "Name it: --columns item=COLUMN"
-        )
+        missing = f"{table.path} has no column that says which item was rated. {table.listing()}"
+        raise BadInput(f"{missing} Name it: --columns item=COLUMN")
     return roles
 
 
-def ratings_in(table: Sheet, roles: Mapping[str, str], *, dimension: str = "rating") -> Iterator[tuple[int, Rating]]:
+def ratings_in(table: Sheet, roles: Mapping[str, str]) -> Iterator[tuple[int, Rating]]:
     """Every rating of a table with its row; a cell that is empty is a rating that was not given."""
     items, systems = _texts(table, roles["item"]), _systems(table, roles)
     raters = _texts(table, roles["rater"]) if "rater" in roles else None
-    dimensions = [dimension] * len(table)
+    dimensions = ["rating"] * len(table)
     if "rating" in roles:
         columns = {roles["rating"]: ("", AVERAGED)}
         if "dimension" in roles:
@@ -157,9 +127,8 @@ def sheet_table(rows: Sequence[Sequence[object]], path: str) -> Sheet:
     (_, head), *body = padded
     names = [str(cell).strip() if _filled(cell) else "" for cell in head]
     second = body[0][1]
-    if any(not name and _filled(cell) for name, cell in zip(names, second, strict=True)) and not any(
-        _is_number(cell) for cell in second
-    ):
+    unnamed = any(not name and _filled(cell) for name, cell in zip(names, second, strict=True))
+    if unnamed and not any(map(_is_number, second)):
         # The raters stand above their dimensions, each over the first of its columns.
         above = ""
         for at, cell in enumerate(second):
@@ -209,11 +178,11 @@ def _references(table: Sheet, items: Sequence[str]) -> dict[str, tuple[str, ...]
     columns = [cells for name, cells in table.columns.items() if name.strip().casefold().startswith("reference")]
     references: dict[str, tuple[str, ...]] = {}
     for row, item in enumerate(items):
-        texts: list[str] = []
+        texts: list[object] = []
         for cell in (cells[row] for cells in columns):
-            texts += [str(text) for text in (cell if isinstance(cell, list) else [cell]) if _filled(text)]
-        if texts and item not in references:
-            references[item] = tuple(texts)
+            texts += filter(_filled, cell if isinstance(cell, list) else [cell])
+        if texts:
+            references.setdefault(item, tuple(map(str, texts)))
     return references
 
 

@@ -6,18 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import BadInput, UnknownName
+from plainly.stats.agreement import ratio
 from plainly.stats.resample import Floats
 
 Ints = npt.NDArray[np.int64]
 Scale = tuple[float, float]
-K = TypeVar("K")
-V = TypeVar("V")
 
 # The scales that studies of simplification use, narrowest first: a guess takes the first that holds all ratings.
 SCALES: tuple[Scale, ...] = ((-2, 2), (1, 3), (1, 5), (0, 10), (0, 100))
@@ -55,21 +54,17 @@ class Ratings:
                 f"Ratings of {expected[0]} systems, {expected[1]} items and {expected[2]} raters have the shape "
                 f"{expected}, not {self.values.shape}."
             )
-        if self.scale is not None:
-            low, high = self.scale
-            outside = (self.values < low) | (self.values > high)
-            if outside.any():
-                system, item, rater = (int(place[0]) for place in np.nonzero(outside))
-                raise BadInput(
-                    f"{self.dimension}: rater {self.raters[rater]!r} gave {self.values[system, item, rater]:g} to item "
-                    f"{self.items[item]!r} of {self.systems[system]!r}, outside the scale {low:g}..{high:g}."
-                )
+        low, high = self.scale or (-np.inf, np.inf)
+        for system, item, rater in np.argwhere((self.values < low) | (self.values > high)):
+            raise BadInput(
+                f"{self.dimension}: rater {self.raters[rater]!r} gave {self.values[system, item, rater]:g} to item "
+                f"{self.items[item]!r} of {self.systems[system]!r}, outside the scale {low:g}..{high:g}."
+            )
 
     @cached_property
     def counts(self) -> Ints:
         """How many raters rated each output: (systems, items)."""
-        counts: Ints = np.sum(~np.isnan(self.values), axis=2)
-        return counts
+        return np.asarray(np.sum(~np.isnan(self.values), axis=2))
 
     @cached_property
     def means(self) -> Floats:
@@ -78,42 +73,31 @@ class Ratings:
 
     @cached_property
     def system_means(self) -> Floats:
-        """The mean over items of each system's mean ratings."""
         return _mean(self.means, axis=1)
 
     @cached_property
     def paired(self) -> npt.NDArray[np.bool_]:
-        """Which items were rated for every system."""
-        everywhere: npt.NDArray[np.bool_] = np.all(self.counts > 0, axis=0)
-        return everywhere
+        return np.asarray(np.all(self.counts > 0, axis=0))
 
-    def matrix(self, units: Units | None = None) -> Floats:
+    def matrix(self) -> Floats:
         """Ratings as units × raters, for agreement: a row for each rated output, raters without any left out."""
-        chosen = self.units() if units is None else units
-        rows = self.values[chosen.system, chosen.item]
+        rows = self.values[np.nonzero(self.counts)]
         return rows[:, ~np.isnan(rows).all(axis=0)]
 
     def units(self) -> Units:
-        """The outputs that somebody rated, system by system."""
-        system, item = np.nonzero(self.counts)
-        return Units(self.systems, self.items, system, item)
+        return Units(self.systems, self.items, *np.nonzero(self.counts))
 
     def standardised(self) -> Ratings:
         """z-scores per rater: each rater's mean becomes 0 and standard deviation 1, so that strictness cancels out."""
         flat = self.values.reshape(-1, len(self.raters))
-        rated = ~np.isnan(flat)
-        count = rated.sum(axis=0)
-        mean = np.divide(np.nansum(flat, axis=0), count, out=np.full(len(count), np.nan), where=count > 0)
-        spread = np.sqrt(
-            np.divide(np.nansum((flat - mean) ** 2, axis=0), count, out=np.full(len(count), np.nan), where=count > 0)
-        )
+        count = np.sum(~np.isnan(flat), axis=0)
+        mean = ratio(np.nansum(flat, axis=0), count)
+        spread = np.sqrt(ratio(np.nansum((flat - mean) ** 2, axis=0), count))
         spread = np.where(spread > 1e-12, spread, np.nan)  # A rater who always says the same says nothing.
-        return replace(self, values=(self.values - mean) / spread, scale=None, dimension=self.dimension)
+        return replace(self, values=(self.values - mean) / spread, scale=None)
 
     def of_systems(self, systems: Sequence[str]) -> Ratings:
-        """The same ratings for some systems, in the order given."""
-        at = _places(systems, self.systems)
-        return replace(self, systems=tuple(systems), values=self.values[at])
+        return replace(self, systems=tuple(systems), values=self.values[_places(systems, self.systems)])
 
 
 @dataclass(frozen=True)
@@ -168,14 +152,9 @@ class Judgements:
     def dimensions(self) -> tuple[str, ...]:
         return tuple(self.ratings)
 
-    def of_systems(self, systems: Iterable[str]) -> Judgements:
-        """The same judgements of some systems."""
-        wanted = tuple(systems)
-        return replace(
-            self,
-            systems=wanted,
-            ratings={name: ratings.of_systems(wanted) for name, ratings in self.ratings.items()},
-        )
+    def of_systems(self, systems: Sequence[str]) -> Judgements:
+        ratings = {name: ratings.of_systems(systems) for name, ratings in self.ratings.items()}
+        return replace(self, systems=tuple(systems), ratings=ratings)
 
     def human(self, dimension: str, units: Units) -> Floats:
         """The mean rating of each unit; NaN where it was not rated on this dimension."""
@@ -183,30 +162,26 @@ class Judgements:
 
     @staticmethod
     def of(
-        name: str,
-        ratings: Iterable[Rating],
-        *,
-        scales: Mapping[str, Scale] = MappingProxyType({}),
-        sources: Mapping[str, str] = MappingProxyType({}),
-        outputs: Mapping[tuple[str, str], str] = MappingProxyType({}),
+        name: str, ratings: Sequence[Rating], *, scales: Mapping[str, Scale] = MappingProxyType({}), **texts: Any
     ) -> Judgements:
-        """Single ratings on axes in the order in which they come; a scale that is not known is guessed."""
+        """Single ratings on axes in the order in which they come; a scale that is not known is guessed.
+
+        ``texts`` are the further fields: sources, outputs, references, types.
+        """
         by_dimension: dict[str, list[Rating]] = {}
-        system_at: dict[str, int] = {}
-        item_at: dict[str, int] = {}
         for rating in ratings:
             by_dimension.setdefault(rating.dimension, []).append(rating)
-            system_at.setdefault(rating.system, len(system_at))
-            item_at.setdefault(rating.item, len(item_at))
+        system_at = _numbered(rating.system for rating in ratings)
+        item_at = _numbered(rating.item for rating in ratings)
         placed = {}
         for dimension, rows in by_dimension.items():
-            rater_at = {rater: at for at, rater in enumerate(dict.fromkeys(rating.rater for rating in rows))}
+            rater_at = _numbered(rating.rater for rating in rows)
             values = np.full((len(system_at), len(item_at), len(rater_at)), np.nan)
             for rating in rows:
                 values[system_at[rating.system], item_at[rating.item], rater_at[rating.rater]] = rating.value
             scale = scales.get(dimension) or guess_scale(values)
             placed[dimension] = Ratings(dimension, tuple(system_at), tuple(item_at), tuple(rater_at), values, scale)
-        return Judgements(name, tuple(system_at), tuple(item_at), placed, sources=sources, outputs=outputs)
+        return Judgements(name, tuple(system_at), tuple(item_at), placed, **texts)
 
     @staticmethod
     def together(name: str, *parts: Judgements) -> Judgements:
@@ -218,26 +193,26 @@ class Judgements:
             having = [part for part in parts if dimension in part]
             raters = tuple(dict.fromkeys(rater for part in having for rater in part[dimension].raters))
             values = np.full((len(systems), len(items), len(raters)), np.nan)
-            for part in having:
-                rated = part[dimension]
-                place = np.ix_(
-                    _places(rated.systems, systems), _places(rated.items, items), _places(rated.raters, raters)
-                )
+            for rated in (part[dimension] for part in having):
+                axes = ((rated.systems, systems), (rated.items, items), (rated.raters, raters))
+                place = np.ix_(*(_places(wanted, known) for wanted, known in axes))
                 values[place] = np.where(np.isnan(rated.values), values[place], rated.values)
             scales = {part[dimension].scale for part in having}
-            ratings[dimension] = Ratings(
-                dimension, systems, items, raters, values, scales.pop() if len(scales) == 1 else None
-            )
-        sets = dict.fromkeys(reference_set for part in parts for reference_set in part.references)
+            scale = scales.pop() if len(scales) == 1 else None
+            ratings[dimension] = Ratings(dimension, systems, items, raters, values, scale)
+        references: dict[str, dict[str, tuple[str, ...]]] = {}
+        for part in parts:
+            for kind, of_items in part.references.items():
+                references.setdefault(kind, {}).update(of_items)
         return Judgements(
             name,
             systems,
             items,
             ratings,
-            sources=_joined(part.sources for part in parts),
-            outputs=_joined(part.outputs for part in parts),
-            references={kind: _joined(part.references.get(kind, {}) for part in parts) for kind in sets},
-            types=_joined(part.types for part in parts),
+            sources={item: text for part in parts for item, text in part.sources.items()},
+            outputs={place: text for part in parts for place, text in part.outputs.items()},
+            references=references,
+            types={system: kind for part in parts for system, kind in part.types.items()},
         )
 
 
@@ -250,24 +225,18 @@ def guess_scale(values: Floats) -> Scale | None:
 
 
 def _mean(values: Floats, *, axis: int) -> Floats:
-    count = np.sum(~np.isnan(values), axis=axis)
-    total = np.nansum(values, axis=axis)
-    mean = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    mean = ratio(np.nansum(values, axis=axis), np.sum(~np.isnan(values), axis=axis))
     # Means that are equal on paper must be equal here, or ranks would order the noise of the last bit.
-    rounded: Floats = np.round(mean, 10)
-    return rounded
+    return np.asarray(np.round(mean, 10))
 
 
 def _places(wanted: Sequence[str], known: Sequence[str]) -> list[int]:
-    place = {name: at for at, name in enumerate(known)}
+    place = _numbered(known)
     for name in wanted:
         if name not in place:
             raise UnknownName("system, item or rater", name, known, see="the ratings' own columns")
     return [place[name] for name in wanted]
 
 
-def _joined(parts: Iterable[Mapping[K, V]]) -> dict[K, V]:
-    joined: dict[K, V] = {}
-    for part in parts:
-        joined |= part
-    return joined
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    return {name: at for at, name in enumerate(dict.fromkeys(names))}

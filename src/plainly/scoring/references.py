@@ -20,7 +20,7 @@ from plainly.protocol import Floats
 from plainly.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scores import Evaluation, Scores
-from plainly.stats.resample import Resampler, VariantResampler, interval, sum_by_group
+from plainly.stats.resample import Resampler, interval, sum_by_group, variant_totals
 
 Over = Literal["items", "references", "both"]
 OVER: tuple[Over, ...] = ("items", "references", "both")
@@ -35,8 +35,10 @@ def draw(evaluation: Evaluation, *, over: Literal["references", "both"], halves:
     if not needing:
         raise BadInput("None of these metrics compares with references, so other references would change nothing.")
     variants = _variants(evaluation, needing, halves=halves, seed=sampling.seed)
-    resampler = VariantResampler(sampling.resamples, sampling.seed, units=over == "both")
-    drawn = {spec: {system: resampler.totals(variants[spec][system]) for system in evaluation} for spec in needing}
+    drawn = {
+        spec: {system: variant_totals(variants[spec][system], sampling, units=over == "both") for system in evaluation}
+        for spec in needing
+    }
     if over == "both":
         items = Resampler(evaluation.n, sampling.resamples, sampling.seed, evaluation.evalset.groups)
         for spec in (spec for spec in evaluation.specs if spec not in needing):

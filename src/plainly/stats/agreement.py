@@ -31,7 +31,6 @@ from plainly.stats.resample import Floats, Resampler
 from plainly.stats.resample import interval as bootstrap_interval
 
 Distance = Literal["nominal", "linear", "quadratic", "ordinal"]
-Rounding = Literal["half-even", "half-up", "none"]
 IccModel = Literal["one-way", "random", "mixed"]
 AlphaDistance = Literal["nominal", "ordinal", "interval"]
 
@@ -43,7 +42,6 @@ _CHUNK = 8_000_000
 class Coefficient:
     """A coefficient as rows that add up, one for each unit, and a formula over their sums."""
 
-    name: str
     rows: Floats
     score: Callable[[Floats], Floats]
 
@@ -76,31 +74,19 @@ class ResampledKappa:
     n: int
 
 
-def cohen(first: npt.ArrayLike, second: npt.ArrayLike, *, weights: Distance = "nominal") -> float:
+def cohen(first: npt.ArrayLike, second: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
     """Cohen's kappa of two raters; weighted (Cohen 1968) where ``weights`` is linear or quadratic.
 
-    Weights are distances between the ratings' values, not between their places in the list of values that occur, so a
-    point of the scale that nobody used keeps its place.
+    Weights are distances between values, not places: a point of the scale that nobody used keeps its place.
     """
-    return cohen_coefficient(first, second, weights=weights).value
-
-
-def cohen_coefficient(first: npt.ArrayLike, second: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
-    """Cohen's kappa with its rows, for intervals."""
     x, y = np.asarray(first), np.asarray(second)
     if x.ndim != 1 or x.shape != y.shape:
         raise BadInput(f"Two raters need a list of ratings each, of one length; got {x.shape} and {y.shape}.")
-    columns = np.empty((len(x), 2), dtype=np.result_type(x, y))
-    columns[:, 0], columns[:, 1] = x, y
-    values, rated = coded(columns)
+    values, rated = coded(np.stack([x, y], axis=1))
     values = values[rated.all(axis=1)]
     sums, gaps = _pair_rows(values, weights)
     rows = np.concatenate([np.ones((len(values), 1)), sums], axis=1)
-
-    def score(totals: Floats) -> Floats:
-        return _pair_kappa(totals[..., 1:], totals[..., :1], gaps)[..., None]
-
-    return Coefficient(f"cohen({weights})", rows, score)
+    return Coefficient(rows, lambda totals: _pair_kappa(totals[..., 1:], totals[..., :1], gaps)[..., None])
 
 
 def resampled_kappa(
@@ -109,16 +95,14 @@ def resampled_kappa(
     weights: Distance = "quadratic",
     draws: int = Sampling().resamples,
     level: float = Sampling().level,
-    rounding: Rounding = "half-even",
     rng: np.random.Generator,
 ) -> ResampledKappa:
     """For each unit one rater, drawn at random, against the rounded mean of the others; kappa; repeated.
 
     Pavlick and Tetreault 2016, §3; Sulem et al. 2018, §4.1. Units with fewer than two ratings are left out. The mean of
-    two raters often lies half-way between two points of the scale, so how halves are rounded matters.
+    two raters often lies half-way between two points of the scale; halves are rounded to even.
     """
-    values, rated = coded(ratings, numbers=True)
-    values, rated = _pairable(values, rated)
+    values, rated = _pairable(*coded(ratings, numbers=True))
     units = len(values)
     if not units:
         nothing = float("nan")
@@ -127,13 +111,11 @@ def resampled_kappa(
     # Whoever rated a unit stands first in its row, so that the j-th of them is drawn by a number below the count.
     order = np.argsort(~rated, axis=1, kind="stable")[:, : count.max()]
     mine = np.take_along_axis(np.where(rated, values, 0.0), order, axis=1)
-    others = _rounded((mine.sum(axis=1, keepdims=True) - mine) / (count - 1)[:, None], rounding)
-    pairs = np.stack([mine, others], axis=-1).reshape(-1, 2)
-    table, gaps = _pair_rows(pairs, weights)
-    width = mine.shape[1]
+    others = np.rint((mine.sum(axis=1, keepdims=True) - mine) / (count - 1)[:, None])
+    table, gaps = _pair_rows(np.stack([mine, others], axis=-1).reshape(-1, 2), weights)
     kappas = np.empty(draws)
     step = max(1, _CHUNK // (units * table.shape[1]))
-    start_of_unit = np.arange(units) * width
+    start_of_unit = np.arange(units) * mine.shape[1]
     for start in range(0, draws, step):
         chunk = min(step, draws - start)
         chosen = start_of_unit + (rng.random((chunk, units)) * count).astype(np.int64)
@@ -146,10 +128,21 @@ def resampled_kappa(
 
 def _pair_rows(pairs: Floats, weights: Distance) -> tuple[Floats, Floats]:
     """Four sums for each feature of a pair of ratings, a row for each pair; and the weight of each feature."""
-    blocks, gaps = [], []
-    for feature, gap in _features(pairs, np.ones(pairs.shape, dtype=bool), weights):
+
+    def sums(feature: Floats) -> list[Floats]:
         x, y = feature[:, 0], feature[:, 1]
-        blocks.append(np.stack([x, y, x**2 + y**2, x * y], axis=1))
+        return [x, y, x**2 + y**2, x * y]
+
+    return _rows(pairs, np.ones(pairs.shape, dtype=bool), weights, sums)
+
+
+def _rows(
+    values: Floats, rated: npt.NDArray[np.bool_], distance: Distance, sums: Callable[[Floats], list[Floats]]
+) -> tuple[Floats, Floats]:
+    """The sums of each feature side by side, a row for each unit; and the weight of each feature."""
+    blocks, gaps = [], []
+    for feature, gap in _features(values, rated, distance):
+        blocks.append(np.stack(sums(feature), axis=1))
         gaps.append(gap)
     return np.concatenate(blocks, axis=1), np.array(gaps)
 
@@ -162,70 +155,46 @@ def _pair_kappa(totals: Floats, n: Floats | float, gaps: Floats) -> Floats:
     return 1 - ratio(observed, expected)
 
 
-def fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> float:
+def fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
     """Fleiss' kappa (1971): chance agreement from one distribution of ratings, shared by all raters.
 
     With gaps, each unit that has at least two ratings counts the same, as in Gwet's (2014, §2.4) extension.
     """
-    return fleiss_coefficient(ratings, weights=weights).value
+    return _pooled(ratings, weights, by_unit=True)
 
 
-def fleiss_coefficient(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
-    """Fleiss' kappa with its rows, for intervals."""
-    values, rated = _pairable(*coded(ratings))
-    m = rated.sum(axis=1)
-    blocks, gaps = [], []
-    for feature, gap in _features(values, rated, weights):
-        sums, squares = feature.sum(axis=1), (feature**2).sum(axis=1)
-        blocks.append(np.stack([2 * (m * squares - sums**2) / (m * (m - 1)), sums / m, squares / m], axis=1))
-        gaps.append(gap)
-    rows = np.concatenate([np.ones((len(values), 1)), *blocks], axis=1)
-    scale = np.array(gaps)
-
-    def score(totals: Floats) -> Floats:
-        n = totals[..., :1]
-        apart, mean, square = np.moveaxis(totals[..., 1:].reshape(*totals.shape[:-1], -1, 3), -1, 0)
-        observed = (apart * scale).sum(axis=-1, keepdims=True)
-        expected = (2 * (square - mean**2 / n) * scale).sum(axis=-1, keepdims=True)
-        return 1 - ratio(observed, expected)
-
-    return Coefficient(f"fleiss({weights})", rows, score)
-
-
-def krippendorff(ratings: npt.ArrayLike, *, distance: AlphaDistance = "interval") -> float:
-    """Krippendorff's alpha (2011, §F): gaps are part of its definition."""
-    return krippendorff_coefficient(ratings, distance=distance).value
-
-
-def krippendorff_coefficient(ratings: npt.ArrayLike, *, distance: AlphaDistance = "interval") -> Coefficient:
-    """Krippendorff's alpha with its rows, for intervals; ordinal ranks are those of all the data in every draw."""
+def krippendorff(ratings: npt.ArrayLike, *, distance: AlphaDistance = "interval") -> Coefficient:
+    """Krippendorff's alpha (2011, §F): gaps are part of its definition. Ordinal ranks are the same in every draw."""
     if distance not in get_args(AlphaDistance):
         raise BadInput(f"Krippendorff's distance is nominal, ordinal or interval, not {distance!r}.")
+    return _pooled(ratings, "quadratic" if distance == "interval" else distance, by_unit=False)
+
+
+def _pooled(ratings: npt.ArrayLike, distance: Distance, *, by_unit: bool) -> Coefficient:
+    """Chance from all ratings together. ``by_unit``: units count the same (Fleiss), else ratings do (Krippendorff)."""
     values, rated = _pairable(*coded(ratings))
-    m = rated.sum(axis=1)
-    blocks, gaps = [], []
-    for feature, gap in _features(values, rated, "quadratic" if distance == "interval" else distance):
+    count = rated.sum(axis=1)
+    share = count if by_unit else np.ones_like(count)
+
+    def of_units(feature: Floats) -> list[Floats]:
         sums, squares = feature.sum(axis=1), (feature**2).sum(axis=1)
-        blocks.append(np.stack([2 * (m * squares - sums**2) / (m - 1), sums, squares], axis=1))
-        gaps.append(gap)
-    rows = np.concatenate([m[:, None].astype(float), *blocks], axis=1)
-    scale = np.array(gaps)
+        return [2 * (count * squares - sums**2) / (share * (count - 1)), sums / share, squares / share]
 
     def score(totals: Floats) -> Floats:
         n = totals[..., :1]
         apart, sums, squares = np.moveaxis(totals[..., 1:].reshape(*totals.shape[:-1], -1, 3), -1, 0)
-        observed = (apart * scale).sum(axis=-1, keepdims=True)
-        expected = (2 * (n * squares - sums**2) * scale).sum(axis=-1, keepdims=True) / (n - 1)
-        return 1 - ratio(observed, expected)
+        chance = squares - sums**2 / n if by_unit else n * squares - sums**2
+        observed, expected = ((part * gaps).sum(axis=-1, keepdims=True) for part in (apart, 2 * chance))
+        return 1 - ratio(observed, expected if by_unit else expected / (n - 1))
 
-    return Coefficient(f"krippendorff({distance})", rows, score)
+    sums, gaps = _rows(values, rated, distance, of_units)
+    return Coefficient(np.concatenate([(count / share)[:, None], sums], axis=1), score)
 
 
 def davies_fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> float:
     """Davies and Fleiss' kappa (1982): chance agreement from each rater's own distribution.
 
-    It pools the pairs of raters: all their disagreements over all that chance would give. With gaps, a pair counts by
-    the units that both rated.
+    It pools all pairs of raters; with gaps, a pair counts by the units that both rated.
     """
     observed, expected = _pairs(ratings, weights)
     above = np.triu_indices(len(observed), 1)
@@ -240,30 +209,22 @@ def pairwise_kappa(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> 
     return kappas
 
 
-def icc(ratings: npt.ArrayLike, *, model: IccModel = "random", average: bool = False) -> float:
+def icc(ratings: npt.ArrayLike, *, model: IccModel = "random", average: bool = False) -> Coefficient:
     """Intraclass correlation (Shrout and Fleiss 1979): of one rater, or of the mean of all where ``average``.
 
     ``one-way`` is ICC(1): raters differ from unit to unit, and gaps are no harm. ``random`` is ICC(2), absolute
     agreement of raters drawn from many; ``mixed`` is ICC(3), consistency of these raters. Both need every rater on
     every unit: units with a gap are left out, and if none is left the coefficient is undefined.
     """
-    return icc_coefficient(ratings, model=model, average=average).value
-
-
-def icc_coefficient(ratings: npt.ArrayLike, *, model: IccModel = "random", average: bool = False) -> Coefficient:
-    """Intraclass correlation with its rows, for intervals."""
     if model not in get_args(IccModel):
         raise BadInput(f"The model of an intraclass correlation is {', '.join(get_args(IccModel))}; not {model!r}.")
     values, rated = coded(ratings, numbers=True)
-    name = f"icc({model}{', average' if average else ''})"
     if model == "one-way":
-        return Coefficient(name, *_one_way(values, rated, average=average))
-    return Coefficient(name, *_two_way(values[rated.all(axis=1)], mixed=model == "mixed", average=average))
+        return _one_way(values, rated, average=average)
+    return _two_way(values[rated.all(axis=1)], mixed=model == "mixed", average=average)
 
 
-def _one_way(
-    values: Floats, rated: npt.NDArray[np.bool_], *, average: bool
-) -> tuple[Floats, Callable[[Floats], Floats]]:
+def _one_way(values: Floats, rated: npt.NDArray[np.bool_], *, average: bool) -> Coefficient:
     some = rated.any(axis=1)
     kept = np.where(rated, _centred(values, rated), 0.0)[some]
     k, sums = rated[some].sum(axis=1), kept.sum(axis=1)
@@ -277,10 +238,10 @@ def _one_way(
         spread = ms_between if average else ms_between + (size - 1) * ms_within
         return ratio(ms_between - ms_within, spread)[..., None]
 
-    return rows, score
+    return Coefficient(rows, score)
 
 
-def _two_way(complete: Floats, *, mixed: bool, average: bool) -> tuple[Floats, Callable[[Floats], Floats]]:
+def _two_way(complete: Floats, *, mixed: bool, average: bool) -> Coefficient:
     raters = complete.shape[1]
     centred = _centred(complete, np.ones(complete.shape, dtype=bool))
     sums = centred.sum(axis=1)
@@ -299,7 +260,7 @@ def _two_way(complete: Floats, *, mixed: bool, average: bool) -> tuple[Floats, C
             spread = spread + (ms_raters - ms_error) * (1 if average else raters) / n
         return ratio(ms_units - ms_error, spread)[..., None]
 
-    return rows, score
+    return Coefficient(rows, score)
 
 
 def _pairs(ratings: npt.ArrayLike, weights: Distance) -> tuple[Floats, Floats]:
@@ -363,27 +324,16 @@ def _features(values: Floats, rated: npt.NDArray[np.bool_], distance: Distance) 
         return
     if len(known) > _MOST_FEATURES:
         raise BadInput(f"{len(known)} different ratings are too many for {distance} weights; use quadratic.")
-    if not len(known):
+    if len(known) < (1 if distance == "nominal" else 2):
         yield np.zeros(values.shape), 1.0
-    if distance == "nominal":
+    elif distance == "nominal":
         for value in known:
             yield (rated & (values == value)).astype(float), 0.5
-        return
-    for value, gap in zip(known[:-1], np.diff(known), strict=True):
-        yield (rated & (values <= value)).astype(float), float(gap)
-    if len(known) == 1:
-        yield np.zeros(values.shape), 1.0
+    else:
+        for value, gap in zip(known[:-1], np.diff(known), strict=True):
+            yield (rated & (values <= value)).astype(float), float(gap)
 
 
 def _centred(values: Floats, rated: npt.NDArray[np.bool_]) -> Floats:
     """Less the median: distances stay, sums of squares keep their digits, and constant ratings are exactly 0."""
     return values - np.median(values[rated]) if rated.any() else values
-
-
-def _rounded(means: Floats, rounding: Rounding) -> Floats:
-    if rounding not in get_args(Rounding):
-        raise BadInput(f"Rounding is {', '.join(get_args(Rounding))}; not {rounding!r}.")
-    if rounding == "none":
-        return means
-    rounded: Floats = np.rint(means) if rounding == "half-even" else np.floor(means + 0.5)
-    return rounded

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Literal, get_args
 
 import numpy as np
@@ -30,10 +31,9 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True)
 class Correlation:
-    """One correlation: its estimate and the p-value of no correlation.
+    """One correlation and the p-value of none: the textbook's, which takes all units for independent, and from draws.
 
-    ``p_value`` is the textbook's, which takes all units for independent. ``p_drawn`` comes from the bootstrap draws
-    and knows of groups: several outputs for one source say less than as many for different sources.
+    ``p_drawn`` knows of groups: several outputs for one source say less than as many for different sources.
     """
 
     estimate: Estimate
@@ -54,10 +54,9 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, *, kind: Kind = "pearson") -
 def p_value(
     x: npt.ArrayLike, y: npt.ArrayLike, *, kind: Kind = "pearson", alternative: Alternative = "two-sided"
 ) -> float:
-    """The probability of a correlation this far from 0 if there is none.
+    """The probability of a correlation this far from 0 if there is none: Student's t with n − 2 degrees of freedom.
 
-    Pearson's and Spearman's by Student's t with n − 2 degrees of freedom; Kendall's exactly for few units without ties
-    and by the normal approximation otherwise.
+    Kendall's is exact for few units without ties, and by the normal approximation otherwise.
     """
     left, right, _ = _pairs(x, y)
     value = correlation(left, right, kind=kind)
@@ -94,7 +93,7 @@ def correlate(
 ) -> Correlation:
     """The correlation with a bootstrap interval. ``groups`` are drawn whole: all outputs of one source go together."""
     left, right, kept = _pairs(x, y)
-    names = None if groups is None else tuple(name for name, keep in zip(groups, kept, strict=True) if keep)
+    names = None if groups is None else tuple(compress(groups, kept))
     weights = draws(len(left), groups=names, sampling=sampling)
     value = correlation(left, right, kind=kind)
     drawn = weighted(left, right, weights, kind=kind) if len(weights) else np.empty(0)
@@ -148,19 +147,31 @@ def weighted(x: Floats, y: Floats, weights: Floats, *, kind: Kind = "pearson") -
 def weighted_ranks(values: Floats, weights: Floats) -> Floats:
     """The rank of each value in the sample that each row of weights stands for, (draws, n); ties share their mean."""
     counts, place = _tied_weights(values, weights)
-    ranks: Floats = (np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, place]
-    return ranks
+    return np.asarray(np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, place]
 
 
 def partial(x: npt.ArrayLike, y: npt.ArrayLike, fixed: npt.ArrayLike, *, weights: Floats | None = None) -> Floats:
-    """Correlation of x and y with the columns of ``fixed`` held fixed, under each row of weights (default: once).
-
-    The correlation of what is left of x and y when their best linear prediction from ``fixed`` is taken away.
-    """
+    """Correlation of what is left of x and y when ``fixed`` has predicted them, under each row of weights or once."""
     columns = np.column_stack([np.asarray(x, float), np.asarray(y, float), np.asarray(fixed, float)])
     if np.isnan(columns).any():
         raise BadInput("A partial correlation needs every value of every unit; leave out those with gaps first.")
-    return _partial_of(_covariances(columns, np.ones((1, len(columns))) if weights is None else weights))
+    weights = np.ones((1, len(columns))) if weights is None else weights
+    centred = columns - columns.mean(axis=0)
+    total, sums = weights.sum(axis=1)[:, None, None], weights @ centred
+    k = columns.shape[1]
+    products = (weights @ (centred[:, :, None] * centred[:, None, :]).reshape(-1, k * k)).reshape(-1, k, k)
+    covariances = products / total - sums[:, :, None] * sums[:, None, :] / total**2
+    scale = np.sqrt(np.abs(np.diagonal(covariances, axis1=1, axis2=2)))
+    usable: npt.NDArray[np.bool_] = np.all(scale > 1e-9, axis=1)
+    safe = np.where(usable[:, None], scale, 1.0)
+    among = covariances / (safe[:, :, None] * safe[:, None, :])
+    held = among[:, 2:, 2:]
+    # A variable that the others determine leaves nothing to correlate.
+    usable &= np.linalg.cond(held) < 1e12
+    held = np.where(usable[:, None, None], held, np.eye(k - 2))
+    left = among[:, :2, :2] - among[:, :2, 2:] @ np.linalg.solve(held, among[:, 2:, :2])
+    usable &= (left[:, 0, 0] > 1e-12) & (left[:, 1, 1] > 1e-12)
+    return np.where(usable, ratio(left[:, 0, 1], np.sqrt(np.abs(left[:, 0, 0] * left[:, 1, 1]))), np.nan)
 
 
 def rowwise(x: Floats, y: Floats, *, kind: Kind = "pearson") -> Floats:
@@ -188,33 +199,6 @@ def rowwise(x: Floats, y: Floats, *, kind: Kind = "pearson") -> Floats:
     x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
     spread = np.sqrt((x**2).sum(axis=1)) * np.sqrt((y**2).sum(axis=1))
     return np.clip(ratio((x * y).sum(axis=1), spread), -1.0, 1.0)
-
-
-def _covariances(columns: Floats, weights: Floats) -> Floats:
-    centred = columns - columns.mean(axis=0)
-    total = weights.sum(axis=1)[:, None, None]
-    sums = weights @ centred
-    k = columns.shape[1]
-    products = (centred[:, :, None] * centred[:, None, :]).reshape(len(columns), k * k)
-    second = (weights @ products).reshape(-1, k, k)
-    covariances: Floats = second / total - sums[:, :, None] * sums[:, None, :] / total**2
-    return covariances
-
-
-def _partial_of(covariances: Floats) -> Floats:
-    """From covariances of (x, y, fixed …), (draws, k, k), to the partial correlation of x and y."""
-    scale = np.sqrt(np.abs(np.diagonal(covariances, axis1=1, axis2=2)))
-    usable: npt.NDArray[np.bool_] = np.all(scale > 1e-9, axis=1)
-    safe = np.where(usable[:, None], scale, 1.0)
-    among = covariances / (safe[:, :, None] * safe[:, None, :])
-    fixed = among[:, 2:, 2:]
-    # A variable that the others determine leaves nothing to correlate.
-    usable &= np.linalg.cond(fixed) < 1e12
-    fixed = np.where(usable[:, None, None], fixed, np.eye(fixed.shape[1]))
-    left = among[:, :2, :2] - among[:, :2, 2:] @ np.linalg.solve(fixed, among[:, 2:, :2])
-    rest = left[:, 0, 0] * left[:, 1, 1]
-    usable &= (left[:, 0, 0] > 1e-12) & (left[:, 1, 1] > 1e-12)
-    return np.where(usable, ratio(left[:, 0, 1], np.sqrt(np.abs(rest))), np.nan)
 
 
 def _weighted_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
@@ -254,8 +238,7 @@ def _tied_weights(values: Floats, weights: Floats) -> tuple[Floats, npt.NDArray[
     _, place = np.unique(values, return_inverse=True)
     order = np.argsort(place, kind="stable")
     starts = np.flatnonzero(np.diff(place[order], prepend=-1))
-    tied: Floats = np.add.reduceat(weights[:, order], starts, axis=1)
-    return tied, place
+    return np.add.reduceat(weights[:, order], starts, axis=1), place
 
 
 def _pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:

@@ -31,24 +31,20 @@ class CorrelationDifference:
 
 
 def williams(human: Floats, first: Floats, second: Floats) -> CorrelationDifference:
-    """Williams' test (1959) of two Pearson correlations that share a variable, two-sided.
-
-    As recommended for metrics by Graham and Baldwin (2014), Eq. 2; Student's t with n − 3 degrees of freedom.
-    """
+    """Williams' test (1959) of two correlations that share a variable, two-sided (Graham and Baldwin 2014, Eq. 2)."""
     from scipy.special import stdtr
 
-    human, first, second = _complete(human, first, second)
-    n = len(human)
+    kept = ~(np.isnan(human) | np.isnan(first) | np.isnan(second))
+    human, first, second, n = human[kept], first[kept], second[kept], int(kept.sum())
     r1, r2, between = correlation(human, first), correlation(human, second), correlation(first, second)
-    if n < 4 or np.isnan([r1, r2, between]).any():
-        return CorrelationDifference(r1, r2, float("nan"), "williams", n)
-    k = 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between
-    spread = 2 * k * (n - 1) / (n - 3) + (r1 + r2) ** 2 / 4 * (1 - between) ** 3
-    if spread <= 1e-15:
-        # The two metrics are the same but for scale: no difference can be tested.
-        return CorrelationDifference(r1, r2, float("nan"), "williams", n)
-    t = (r1 - r2) * np.sqrt((n - 1) * (1 + between) / spread)
-    return CorrelationDifference(r1, r2, min(1.0, float(2 * stdtr(n - 3, -abs(t)))), "williams", n)
+    p = float("nan")
+    if n >= 4 and not np.isnan([r1, r2, between]).any():
+        k = 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between
+        spread = 2 * k * (n - 1) / (n - 3) + (r1 + r2) ** 2 / 4 * (1 - between) ** 3
+        if spread > 1e-15:  # Otherwise the two are the same but for scale, and no difference can be tested.
+            t = (r1 - r2) * np.sqrt((n - 1) * (1 + between) / spread)
+            p = min(1.0, float(2 * stdtr(n - 3, -abs(t))))
+    return CorrelationDifference(r1, r2, p, "williams", n)
 
 
 def permute_both(
@@ -62,10 +58,8 @@ def permute_both(
 ) -> CorrelationDifference:
     """PERM-BOTH of Deutsch et al. (2021), two-sided: were the two metrics interchangeable?
 
-    Both metrics' scores are standardised; then the scores of randomly chosen systems, and after that those of randomly
-    chosen items, are exchanged between the metrics: ``swapped`` is a result of ``swaps``. ``system_level`` correlates
-    means by system, else the scores of all outputs are correlated together.
-    p = (1 + permutations as extreme) / (1 + permutations).
+    Both metrics' scores are standardised; those ``swapped`` (a result of ``swaps``) are exchanged between them.
+    ``system_level`` correlates means by system. p = (1 + permutations as extreme) / (1 + permutations).
     """
     kept = ~(np.isnan(human) | np.isnan(first) | np.isnan(second))
     of_system = np.unique(np.array(systems, dtype=str)[kept], return_inverse=True)[1]
@@ -105,8 +99,3 @@ def swaps(
 
 def _standardised(values: Floats) -> Floats:
     return ratio(values - values.mean(), values.std())
-
-
-def _complete(*columns: Floats) -> tuple[Floats, ...]:
-    kept = ~np.any([np.isnan(column) for column in columns], axis=0)
-    return tuple(column[kept] for column in columns)

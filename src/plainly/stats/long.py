@@ -19,10 +19,7 @@ from plainly.stats.resample import Floats, Ints
 
 @dataclass(frozen=True)
 class LongRatings:
-    """Which unit, which rater and which value, with units and values as numbers from 0.
-
-    ``points`` are the values behind the numbers; ``level`` says whether they are names, an order or distances.
-    """
+    """Which unit, rater and value, units and values numbered; ``points`` are the values, ``level`` their kind."""
 
     units: Ints
     raters: npt.NDArray[np.str_]
@@ -37,29 +34,23 @@ class LongRatings:
         """Number them; ratings that are missing (NaN) are left out."""
         numbers = np.asarray(values, dtype=np.float64)
         known = ~np.isnan(numbers)
-        _, unit = np.unique(np.asarray(units)[known], return_inverse=True)
+        unit = np.unique(np.asarray(units)[known], return_inverse=True)[1]
         points, value = np.unique(numbers[known], return_inverse=True)
-        names = np.asarray(raters, dtype=np.str_)[known]
-        return cls(unit.astype(np.int64), names, value.astype(np.int64), points, level)
+        return cls(unit, np.asarray(raters, dtype=np.str_)[known], value, points, level)
 
     def __len__(self) -> int:
         return len(self.units)
 
     @property
     def numbers(self) -> Floats:
-        """The ratings themselves."""
         return self.points[self.values]
 
     @property
     def compared(self) -> int:
-        """How many units were rated twice or more."""
         return int((np.bincount(self.units) > 1).sum())
 
     def alpha(self, *, first: int | None = None) -> float:
-        """Krippendorff's alpha of the first so many ratings; NaN where it is not defined.
-
-        Krippendorff 2011, "Computing Krippendorff's alpha-reliability": 1 - D_o / D_e over units rated twice or more.
-        """
+        """Krippendorff's alpha (2011) of the first so many ratings, over units rated twice; NaN where undefined."""
         units, values = self.units[:first], self.values[:first]
         sizes = np.bincount(units) if len(units) else np.zeros(0, dtype=np.int64)
         paired = sizes[units] > 1

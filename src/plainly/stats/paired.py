@@ -9,12 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from plainly.errors import BadInput
-from plainly.stats.resample import Score, Weights, chunk_size, jackknife, sum_by_group, weighted_sums
-
-Floats = npt.NDArray[np.float64]
+from plainly.stats.resample import Floats, Score, Weights, chunk_size, sum_by_group, weighted_sums
 
 # Sums in another order differ in the last digits; two differences closer than this share of the scores' size are equal.
 _ROUNDING = 1e-9
@@ -22,18 +18,11 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Swaps:
-    """Trials of approximate randomisation: in each, a coin decides for every item which system wrote which output.
+    """Trials of randomisation: a coin decides for each item, or whole group, which system wrote which output."""
 
-    Where groups are given, whole groups are swapped, since their items do not vary on their own.
-    """
-
-    trials: int = 10_000
-    seed: int = 12345
+    trials: int
+    seed: int
     groups: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if self.trials < 1:
-            raise BadInput(f"The number of randomisation trials must be at least 1, not {self.trials}.")
 
     def totals(self, tables: Sequence[Floats]) -> list[Floats]:
         """For every trial the sum of each table's rows where the coin showed heads; all tables share the coins."""
@@ -50,13 +39,10 @@ class Swaps:
 
 
 def randomised_differences(score: Score, heads: tuple[Floats, Floats], totals: tuple[Floats, Floats]) -> Floats:
-    """The differences under the null: both systems' rows shuffled between them, item by item.
-
-    ``heads`` are both systems' sums where the coin showed heads (``Swaps.totals``), ``totals`` their sums overall.
-    """
-    one = heads[0] + (totals[1] - heads[1])
-    other = heads[1] + (totals[0] - heads[0])
-    return np.asarray(score(one)[..., 0] - score(other)[..., 0])
+    """The differences under the null, from both systems' sums where the coin showed heads and overall."""
+    first = heads[0] + (totals[1] - heads[1])
+    second = heads[1] + (totals[0] - heads[0])
+    return np.asarray(score(first)[..., 0] - score(second)[..., 0])
 
 
 def randomisation_p(differences: Floats, observed: float, *, size: float = 1.0) -> float:
@@ -101,12 +87,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     """Benjamini and Hochberg's correction: of all that is claimed below alpha, a share of alpha is false (1995)."""
-
-    def step_up(p: Floats) -> Floats:
-        scaled = p * len(p) / np.arange(1, len(p) + 1)
-        return np.minimum.accumulate(scaled[::-1])[::-1]
-
-    return _adjusted(p_values, step_up)
+    return _adjusted(p_values, lambda p: np.minimum.accumulate((p * len(p) / np.arange(1, len(p) + 1))[::-1])[::-1])
 
 
 def _adjusted(p_values: Sequence[float], rule: Callable[[Floats], Floats]) -> list[float]:
@@ -134,16 +115,8 @@ class Spread:
         return difference / self.deviation if self.deviation > 0 else float("nan")
 
 
-def paired_spread(score: Score, system: Floats, baseline: Floats) -> Spread:
-    """From jackknife pseudo-values of the difference; for a metric that is a mean, they are the items' differences.
-
-    Rows are those of the units that vary on their own (items, or groups summed up).
-    """
-    return spread_of(jackknife(system, score)[:, 0] - jackknife(baseline, score)[:, 0])
-
-
 def spread_of(left_out: Floats) -> Spread:
-    """The spread of a difference from what it is with each unit left out once."""
+    """The spread of a difference from its values with each item or group left out once: jackknife pseudo-values."""
     units = len(left_out)
     if units < 2:
         return Spread(float("nan"), units)
@@ -165,28 +138,25 @@ def detectable(standard_error: float, units: int, *, level: float, family: int =
 
 
 def clusters(order: Sequence[str], beats: Callable[[str, str], bool]) -> list[list[str]]:
-    """Systems from best to worst, cut wherever everyone above beats everyone below (as WMT's rankings do).
-
-    Not every two systems in a cluster are alike: a chain of neighbours that cannot be told apart keeps it together.
-    """
-    found: list[list[str]] = []
+    """Systems from best to worst, cut where everyone above beats everyone below (as WMT does); chains hold together."""
+    runs: list[list[str]] = []
     start = 0
     for cut in range(1, len(order) + 1):
         if cut == len(order) or all(beats(above, below) for above in order[start:cut] for below in order[cut:]):
-            found.append(list(order[start:cut]))
+            runs.append(list(order[start:cut]))
             start = cut
-    return found
+    return runs
 
 
 def ties(order: Sequence[str], differ: Callable[[str, str], bool]) -> list[list[str]]:
     """The longest runs of a ranking in which no two systems differ; runs may overlap, and each system is in one."""
-    found: list[list[str]] = []
+    runs: list[list[str]] = []
     reached = 0
     for start in range(len(order)):
         stop = start + 1
         while stop < len(order) and not any(differ(order[before], order[stop]) for before in range(start, stop)):
             stop += 1
         if stop > reached:
-            found.append(list(order[start:stop]))
+            runs.append(list(order[start:stop]))
             reached = stop
-    return found
+    return runs

@@ -18,7 +18,7 @@ from plainly.sampling import Sampling
 from plainly.stats.agreement import ratio
 from plainly.stats.correlate import draws, percentile
 from plainly.stats.estimate import Estimate
-from plainly.stats.resample import Floats
+from plainly.stats.resample import Floats, Ints
 
 _MOST_PAIRS = 8_000_000
 
@@ -88,29 +88,19 @@ def _calibrated(apart: Floats, wanted: Floats, order: Floats, share: Floats) -> 
     return float(distance[best]) if right[best] > at_zero + 1e-15 else 0.0
 
 
-def _pairs(names: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _pairs(names: Ints) -> Ints:
+    """The places of both members of every pair within a group: (2, pairs)."""
     sizes = np.bincount(names)
     total = int((sizes * (sizes - 1) // 2).sum())
     if total > _MOST_PAIRS:
         raise BadInput(
             f"{total} pairs of outputs are too many to compare. Compare within items: pairwise accuracy by item."
         )
-    order = np.argsort(names, kind="stable")
-    lefts, rights, start = [], [], 0
-    for size in sizes:
-        i, j = np.triu_indices(size, 1)
-        members = order[start : start + size]
-        lefts.append(members[i])
-        rights.append(members[j])
-        start += size
-    if not lefts:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    return np.concatenate(lefts), np.concatenate(rights)
+    groups = np.split(np.argsort(names, kind="stable"), np.cumsum(sizes)[:-1])
+    return np.concatenate([group[np.stack(np.triu_indices(len(group), 1))] for group in groups], axis=1)
 
 
-def _drawn_units(
-    right_order: Floats, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], weights: Floats
-) -> Floats:
+def _drawn_units(right_order: Floats, left: Ints, right: Ints, weights: Floats) -> Floats:
     """Accuracy in each draw; a unit drawn twice makes no pair with itself."""
     n = weights.shape[1]
     table = np.zeros((n, n))

@@ -52,7 +52,7 @@ def reliability(ratings: npt.ArrayLike, names: Sequence[str] | None = None) -> l
         own = values[shared, at]
         rater = against_others(name, values[rated[:, at], at], own, (total[shared] - own) / (count[shared] - 1))
         everyone_else = np.delete(values, at, axis=1)
-        without = krippendorff(everyone_else) if everyone_else.shape[1] > 1 else math.nan
+        without = krippendorff(everyone_else).value if everyone_else.shape[1] > 1 else math.nan
         raters.append(replace(rater, alpha_without=without))
     marked = mark_outliers(raters)
     return sorted(marked, key=lambda rater: -rater.correlation if rater.correlation == rater.correlation else 2.0)
@@ -70,7 +70,6 @@ def against_others(name: str, values: Floats, own: Floats, others: Floats) -> Ra
 
 
 def mark_outliers(raters: Sequence[Rater]) -> list[Rater]:
-    """The raters with the reason for which each stands apart, where one does."""
     agreement = _robust_z(np.array([rater.correlation for rater in raters]))
     distance = _robust_z(np.array([rater.distance for rater in raters]))
     return [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,31 +33,11 @@ _EXACT = 2**24
 _POISSON = 100
 
 
-class Draws(Protocol):
-    """A way to draw: what it is called, what it draws, and the summed rows of every draw."""
-
-    name: ClassVar[str]
-
-    @property
-    def unit(self) -> str: ...
-
-    def units(self, rows: Floats) -> Floats:
-        """Rows of the units that are drawn."""
-        ...
-
-    def totals(self, tables: Sequence[Floats]) -> list[Floats]:
-        """Summed rows of every draw, (resamples, k) for each table; all tables share the draws."""
-        ...
-
-
 @dataclass(frozen=True)
 class Resampler:
-    """Bootstrap draws over units: items, or whole groups of items where groups are given.
+    """Bootstrap draws over units: items, or whole groups of items; the same for every metric, system and process."""
 
-    The same seed gives the same draws for every metric, system and number of processes.
-    """
-
-    name: ClassVar[str] = "bootstrap"
+    name: ClassVar[str] = "bootstrap"  # and ``unit``: what draws are called and what they draw, in words
     n: int
     resamples: int
     seed: int
@@ -140,31 +120,26 @@ class PoissonResampler:
             yield rng.poisson(1.0, size=(min(_POISSON, self.resamples - start), bins)).astype(np.float64)
 
 
-@dataclass(frozen=True)
-class VariantResampler:
-    """Draws over variants of each unit's row, such as the row against other references; with ``units`` over both.
+Draws = Resampler | PoissonResampler
 
-    Every draw takes one variant of each unit, or of as many units drawn with replacement.
+
+def variant_totals(variants: Floats, sampling: Sampling, *, units: bool = False) -> Floats:
+    """Summed rows of draws over variants of each unit's row, from (units, variants, k) to (resamples, k).
+
+    Every draw takes one variant of each unit; with ``units``, of as many units drawn with replacement.
     """
-
-    resamples: int
-    seed: int
-    units: bool = False
-
-    def totals(self, variants: Floats) -> Floats:
-        """Summed rows of every draw, (resamples, k), from (units, variants, k)."""
-        n, many, width = variants.shape
-        flat = variants.reshape(n * many, width)
-        rng = np.random.default_rng(self.seed)
-        step = max(1, CHUNK // max(n * many, 1))
-        drawn = []
-        for start in range(0, self.resamples, step):
-            draws = min(step, self.resamples - start)
-            unit = rng.integers(n, size=(draws, n)) if self.units else np.broadcast_to(np.arange(n), (draws, n))
-            chosen = unit * many + rng.integers(many, size=(draws, n)) + np.arange(draws)[:, None] * (n * many)
-            weights = np.bincount(chosen.ravel(), minlength=draws * n * many).reshape(draws, n * many)
-            drawn.append(weights.astype(np.float64) @ flat)
-        return np.concatenate(drawn)
+    n, many, width = variants.shape
+    flat = variants.reshape(n * many, width)
+    rng = np.random.default_rng(sampling.seed)
+    step = max(1, CHUNK // max(n * many, 1))
+    drawn = []
+    for start in range(0, sampling.resamples, step):
+        draws = min(step, sampling.resamples - start)
+        unit = rng.integers(n, size=(draws, n)) if units else np.broadcast_to(np.arange(n), (draws, n))
+        chosen = unit * many + rng.integers(many, size=(draws, n)) + np.arange(draws)[:, None] * (n * many)
+        weights = np.bincount(chosen.ravel(), minlength=draws * n * many).reshape(draws, n * many)
+        drawn.append(weights.astype(np.float64) @ flat)
+    return np.concatenate(drawn)
 
 
 def sum_by_group(rows: Floats, groups: Sequence[str] | None) -> Floats:
@@ -178,7 +153,6 @@ def sum_by_group(rows: Floats, groups: Sequence[str] | None) -> Floats:
 
 
 def _members(groups: Sequence[str]) -> npt.NDArray[np.intp]:
-    """The place of each item's group in the order of the groups' names."""
     return np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)[1]
 
 
@@ -221,10 +195,7 @@ def interval(
 
 
 def middle(draws: Floats, sampling: Sampling) -> tuple[float, float]:
-    """The ends of the middle ``sampling.level`` of the defined draws of one statistic; NaN where there are none.
-
-    For statistics that are no formula over sums of rows: their draws give no other interval than this.
-    """
+    """The ends of the middle ``sampling.level`` of the defined draws of a statistic that is no formula over sums."""
     if sampling.method != "percentile":
         raise BadInput(
             f"A {sampling.method} interval needs a statistic that is a formula over sums; here take percentile."
@@ -237,10 +208,7 @@ def middle(draws: Floats, sampling: Sampling) -> tuple[float, float]:
 
 
 def _at_quantiles(draws: Floats, quantiles: Floats) -> Floats:
-    """Each column's own quantiles over its defined draws, by linear interpolation as numpy.quantile does it.
-
-    One sort for all columns; numpy.quantile also imports numpy.ma, a tenth of a command's time.
-    """
+    """Each column's quantiles over its defined draws; numpy.quantile imports numpy.ma, a tenth of a command's time."""
     ordered = np.sort(draws, axis=0)  # undefined draws go last
     last = np.maximum((~np.isnan(draws)).sum(axis=0) - 1, 0)
     position = np.clip(quantiles, 0, 1) * last

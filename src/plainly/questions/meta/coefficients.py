@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Unpack
+from typing import Unpack, get_args
 
 import numpy as np
 
 from plainly.errors import BadInput
-from plainly.questions.meta.described import described, estimate_record
+from plainly.questions.meta.described import described, estimate_record, shown
 from plainly.ratings import Judgements, Ratings, RatingsLike, take
 from plainly.render.numbers import interval, number
 from plainly.result import Note, Record, Result, Table
 from plainly.sampling import Sampling, SamplingOptions
 from plainly.stats import agreement as coefficients
-from plainly.stats.agreement import Distance, ResampledKappa
+from plainly.stats.agreement import AlphaDistance, Distance, IccModel, ResampledKappa
 from plainly.stats.estimate import Estimate
 from plainly.stats.raters import FEWEST, Rater, reliability
 from plainly.stats.resample import Floats
@@ -30,13 +30,16 @@ class DimensionAgreement:
     """How far the raters of one dimension agree; ``coefficients`` by name, NaN where undefined."""
 
     dimension: str
-    units: int
+    outputs: int
     raters: int
     ratings: int
-    coefficients: dict[str, Estimate]
-    resampled: ResampledKappa
-    by_rater: list[Rater]
     standard_deviation: float
+    coefficients: dict[str, Estimate]
+    resampled_kappa: ResampledKappa
+    raters_by_reliability: list[Rater]
+
+    def records(self) -> list[Record]:
+        return [{"name": name, **estimate_record(estimate)} for name, estimate in self.coefficients.items()]
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,45 +55,27 @@ class RaterAgreement(Result):
 
     def records(self) -> list[Record]:
         return [
-            {"dimension": agreement.dimension, "name": name, **estimate_record(estimate)}
-            for agreement in self.dimensions.values()
-            for name, estimate in agreement.coefficients.items()
+            {"dimension": name, **record}
+            for name, agreement in self.dimensions.items()
+            for record in agreement.records()
         ]
 
     def json(self) -> Record:
-        return {
-            **described(self.judgements, self.sampling),
-            "agreement": [
-                {
-                    "dimension": agreement.dimension,
-                    "outputs": agreement.units,
-                    "raters": agreement.raters,
-                    "ratings": agreement.ratings,
-                    "standard_deviation": agreement.standard_deviation,
-                    "coefficients": [
-                        {"name": name, **estimate_record(estimate)} for name, estimate in agreement.coefficients.items()
-                    ],
-                    "resampled_kappa": asdict(agreement.resampled),
-                    "raters_by_reliability": [asdict(rater) for rater in agreement.by_rater],
-                }
-                for agreement in self.dimensions.values()
-            ],
-        }
+        dimensions = [
+            asdict(agreement) | {"coefficients": agreement.records()} for agreement in self.dimensions.values()
+        ]
+        return {**described(self.judgements, self.sampling), "agreement": dimensions}
 
     def tables(self) -> list[Table]:
         agreements = self.dimensions.values()
         names = dict.fromkeys(name for agreement in agreements for name in agreement.coefficients)
-        rows = [(name, *(_estimated(agreement.coefficients.get(name)) for agreement in agreements)) for name in names]
-        kappas = [agreement.resampled for agreement in agreements]
-        rows.append(
-            (
-                "one rater against the others' mean, quadratic kappa",
-                *(interval(kappa.median, kappa.low, kappa.high) for kappa in kappas),
-            )
-        )
+        rows = [(name, *(shown(agreement.coefficients.get(name)) for agreement in agreements)) for name in names]
+        kappas = [agreement.resampled_kappa for agreement in agreements]
+        medians = (interval(kappa.median, kappa.low, kappa.high) for kappa in kappas)
+        rows.append(("one rater against the others' mean, quadratic kappa", *medians))
         caption = "; ".join(
-            f"{agreement.dimension}: {agreement.units} outputs, {agreement.raters} raters, {agreement.ratings} ratings"
-            for agreement in agreements
+            f"{name}: {agreement.outputs} outputs, {agreement.raters} raters, {agreement.ratings} ratings"
+            for name, agreement in self.dimensions.items()
         )
         apart = [_standing_apart(agreement) for agreement in agreements]
         return [
@@ -101,7 +86,7 @@ class RaterAgreement(Result):
     def notes(self) -> list[Note]:
         lines = []
         for name, agreement in self.dimensions.items():
-            few = sum(rater.n < FEWEST for rater in agreement.by_rater)
+            few = sum(rater.n < FEWEST for rater in agreement.raters_by_reliability)
             if few:
                 lines.append(f"{name}: {few} raters gave fewer than ten ratings, too few to judge them by.")
             if any("random" in key and math.isnan(value.value) for key, value in agreement.coefficients.items()):
@@ -112,27 +97,14 @@ class RaterAgreement(Result):
 
 
 def _standing_apart(agreement: DimensionAgreement) -> Table:
-    apart = [rater for rater in agreement.by_rater if rater.outlying and rater.n >= FEWEST]
-    return Table(
-        ("rater", "ratings", "r with others", "bias", "alpha without", "why"),
-        tuple(
-            (
-                rater.name,
-                str(rater.n),
-                number(rater.correlation),
-                number(rater.bias),
-                number(rater.alpha_without),
-                rater.outlying,
-            )
-            for rater in apart
-        ),
-        caption=f"{agreement.dimension}: raters who stand apart",
-        text_columns=frozenset({0, 5}),
+    rows = tuple(
+        (rater.name, str(rater.n), *map(number, (rater.correlation, rater.bias, rater.alpha_without)), rater.outlying)
+        for rater in agreement.raters_by_reliability
+        if rater.outlying and rater.n >= FEWEST
     )
-
-
-def _estimated(estimate: Estimate | None) -> str:
-    return "" if estimate is None else interval(estimate.value, estimate.low, estimate.high)
+    header = ("rater", "ratings", "r with others", "bias", "alpha without", "why")
+    caption = f"{agreement.dimension}: raters who stand apart"
+    return Table(header, rows, caption=caption, text_columns=frozenset({0, 5}))
 
 
 def agreement(
@@ -155,7 +127,6 @@ def agreement(
 
 
 def rated_by_several(judgements: Judgements) -> tuple[str, ...]:
-    """The dimensions of which more than one rater's ratings are known."""
     return tuple(name for name in judgements if len(judgements[name].raters) > 1)
 
 
@@ -169,27 +140,28 @@ def _of_dimension(ratings: Ratings, sampling: Sampling) -> DimensionAgreement:
     names = [name for name, count in zip(ratings.raters, spoke, strict=True) if count]
     return DimensionAgreement(
         dimension=ratings.dimension,
-        units=len(matrix),
+        outputs=len(matrix),
         raters=matrix.shape[1],
         ratings=int(np.sum(~np.isnan(matrix))),
-        coefficients=_coefficients(matrix, sampling),
-        resampled=coefficients.resampled_kappa(matrix, level=sampling.level, rng=np.random.default_rng(sampling.seed)),
-        by_rater=reliability(matrix, names),
         standard_deviation=float(np.nanstd(ratings.means)),
+        coefficients=_coefficients(matrix, sampling),
+        resampled_kappa=coefficients.resampled_kappa(
+            matrix, level=sampling.level, rng=np.random.default_rng(sampling.seed)
+        ),
+        raters_by_reliability=reliability(matrix, names),
     )
 
 
 def _coefficients(matrix: Floats, sampling: Sampling) -> dict[str, Estimate]:
-    """Every coefficient that suits the matrix, by name."""
     categorical = len(np.unique(matrix[~np.isnan(matrix)])) <= _MOST_POINTS
     estimates: dict[str, Estimate] = {}
-    for distance in ("nominal", "ordinal", "interval"):
-        if distance != "nominal" or categorical:
-            alpha = coefficients.krippendorff_coefficient(matrix, distance=distance)
-            estimates[f"Krippendorff's alpha, {distance}"] = alpha.estimate(sampling)
+    distances = get_args(AlphaDistance) if categorical else ("ordinal", "interval")
+    for distance in distances:
+        alpha = coefficients.krippendorff(matrix, distance=distance)
+        estimates[f"Krippendorff's alpha, {distance}"] = alpha.estimate(sampling)
     weightings: tuple[Distance, ...] = ("nominal", "quadratic") if categorical else ()
     for weights in weightings:
-        fleiss = coefficients.fleiss_coefficient(matrix, weights=weights)
+        fleiss = coefficients.fleiss(matrix, weights=weights)
         estimates[f"Fleiss' kappa, {weights}"] = fleiss.estimate(sampling)
         for name, value in (
             ("Davies–Fleiss kappa", coefficients.davies_fleiss(matrix, weights=weights)),
@@ -197,9 +169,9 @@ def _coefficients(matrix: Floats, sampling: Sampling) -> dict[str, Estimate]:
         ):
             point = Estimate(value, float("nan"), float("nan"), sampling.level, len(matrix), "no interval")
             estimates[f"{name}, {weights}"] = point
-    for model in ("one-way", "random", "mixed"):
+    for model in get_args(IccModel):
         for average in (False, True):
-            icc = coefficients.icc_coefficient(matrix, model=model, average=average)
+            icc = coefficients.icc(matrix, model=model, average=average)
             estimates[f"ICC, {model}, {'mean of raters' if average else 'one rater'}"] = icc.estimate(sampling)
     return estimates
 

@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from plainly.errors import BadInput
-from plainly.questions.meta.described import described, estimate_record
+from plainly.questions.meta.described import described, estimate_record, shown
 from plainly.questions.meta.scores import MetricScores
 from plainly.ratings.types import Judgements
-from plainly.render.numbers import interval, number, p_value
+from plainly.render.numbers import number, p_value
 from plainly.result import Note, Record, Result, Table
 from plainly.sampling import Sampling
 from plainly.stats.dependent import CorrelationDifference
@@ -26,10 +26,9 @@ STATISTICS: dict[Statistic, str] = dict(zip(get_args(Statistic), _NAMES, strict=
 
 @dataclass(frozen=True)
 class MetricCorrelation:
-    """One statistic of one metric against one dimension, on one slice of the outputs.
+    """One statistic of a metric against a dimension, on one slice of the outputs.
 
-    ``p_value`` is the textbook's; ``p_drawn`` is from the draws of items and minds that the outputs of one item are not
-    independent. Where systems are the units, there is only the textbook's.
+    ``p_drawn`` is from draws of items with all their outputs; between systems there is only the textbook's ``p_value``.
     """
 
     metric: str
@@ -49,21 +48,13 @@ class MetricCorrelation:
         return self.p_value if np.isnan(self.p_drawn) else self.p_drawn
 
     def record(self) -> Record:
-        return {
-            "metric": self.metric,
-            **_place(self),
-            "references": self.references,
-            "statistic": self.statistic,
-            **estimate_record(self.estimate),
-            "p_value": self.p_value,
-            "p_drawn": self.p_drawn,
-            "detail": self.detail or None,
-        }
+        place = {"metric": self.metric, **_place(self), "references": self.references, "statistic": self.statistic}
+        p_values = {"p_value": self.p_value, "p_drawn": self.p_drawn}
+        return {**place, **estimate_record(self.estimate), **p_values, "detail": self.detail or None}
 
     def cell(self) -> str:
-        """The estimate with its interval, and stars for its p-value."""
         stars = "**" if self.p < 0.01 else "*" if self.p < 0.05 else ""
-        return interval(self.estimate.value, self.estimate.low, self.estimate.high) + stars
+        return shown(self.estimate) + stars
 
 
 @dataclass(frozen=True)
@@ -78,17 +69,10 @@ class MetricPair:
     difference: CorrelationDifference
 
     def record(self) -> Record:
-        return {
-            **_place(self),
-            "first": self.first,
-            "second": self.second,
-            "first_correlation": self.difference.first,
-            "second_correlation": self.difference.second,
-            "difference": self.difference.difference,
-            "p_value": self.difference.p_value,
-            "test": self.difference.test,
-            "n": self.difference.n,
-        }
+        test = self.difference
+        correlations = {"first_correlation": test.first, "second_correlation": test.second}
+        tested = {"difference": test.difference, "p_value": test.p_value, "test": test.test, "n": test.n}
+        return {**_place(self), "first": self.first, "second": self.second, **correlations, **tested}
 
 
 def _place(row: MetricCorrelation | MetricPair) -> Record:
@@ -99,8 +83,7 @@ def _place(row: MetricCorrelation | MetricPair) -> Record:
 class MetricCorrelations(Result):
     """Metrics against people: rows of correlations, tests between metrics, metrics against each other.
 
-    ``slices`` says how many outputs each slice has, ``filtered`` by what the slice of that name was chosen; ``scores``
-    are the metrics' own, one set for each set of references.
+    ``slices`` says how many outputs each has, ``filtered`` how one was chosen; ``scores`` are by set of references.
     """
 
     judgements: Judgements
@@ -145,12 +128,9 @@ class MetricCorrelations(Result):
         groups: dict[tuple[str, str, str, str], list[MetricCorrelation]] = {}
         for row in self.rows:
             groups.setdefault((row.unit, row.dimension, row.slice, row.references), []).append(row)
-        tables = list(map(_statistics_table, groups.values()))
-        if self.pairs:
-            tables.append(self._pairs_table())
-        if self.metric_metric:
-            tables.append(self._metrics_table())
-        return tables
+        tests = [self._pairs_table()] if self.pairs else []
+        among = [self._metrics_table()] if self.metric_metric else []
+        return [*map(_statistics_table, groups.values()), *tests, *among]
 
     def _pairs_table(self) -> Table:
         rows = tuple(
@@ -159,19 +139,15 @@ class MetricCorrelations(Result):
                 pair.second,
                 pair.unit if pair.slice == "all" else f"{pair.unit}, {pair.slice}",
                 pair.dimension,
-                number(pair.difference.first),
-                number(pair.difference.second),
+                *map(number, (pair.difference.first, pair.difference.second)),
                 p_value(pair.difference.p_value, decimals=3),
                 pair.difference.test.partition(",")[0],
             )
             for pair in self.pairs
         )
-        return Table(
-            ("metric A", "metric B", "unit", "dimension", "r of A", "r of B", "p", "test"),
-            rows,
-            caption="Does A correlate better than B? Signs are turned where lower is better.",
-            text_columns=frozenset({0, 1, 2, 3, 7}),
-        )
+        header = ("metric A", "metric B", "unit", "dimension", "r of A", "r of B", "p", "test")
+        caption = "Does A correlate better than B? Signs are turned where lower is better."
+        return Table(header, rows, caption=caption, text_columns=frozenset({0, 1, 2, 3, 7}))
 
     def _metrics_table(self) -> Table:
         names = list(self.scores[0].metrics)
@@ -187,15 +163,12 @@ class MetricCorrelations(Result):
             "* p < .05, ** p < .01."
         ]
         if self.rows:
-            first = self.rows[0].estimate
-            lines.append(
-                f"In brackets: {first.level:.0%} {first.method}; items are drawn with all their outputs, for stars too."
-            )
+            drawn = f"{self.rows[0].estimate.level:.0%} {self.rows[0].estimate.method}"
+            lines.append(f"In brackets: {drawn}; items are drawn with all their outputs, for stars too.")
         if self.filtered:
             lines.append(f"filtered: {self.filtered}.")
-        fixed = next((row.detail for row in self.rows if row.statistic == "partial"), "")
-        if fixed:
-            lines.append(f"Partial correlations are {fixed}.")
+        fixed = [row.detail for row in self.rows if row.statistic == "partial"]
+        lines += [f"Partial correlations are {detail}." for detail in fixed[:1] if detail]
         return [Note(line) for line in lines]
 
     def chart(self) -> Any:
@@ -205,10 +178,8 @@ class MetricCorrelations(Result):
         (scores, *_), dimension = self.scores, self.dimensions[0]
         human = self.judgements.human(dimension, scores.units)
         return panels(
-            [
-                panel(metric.segments, human, metric.name, f"mean {dimension}", scores.units)
-                for metric in scores.metrics.values()
-            ]
+            panel(metric.segments, human, metric.name, f"mean {dimension}", scores.units)
+            for metric in scores.metrics.values()
         )
 
 

@@ -1,10 +1,11 @@
-"""What every answer about ratings says of them, and an estimate as a record."""
+"""What every answer about ratings says of them, and an estimate in a table and as a record."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 
 from plainly.ratings.types import Judgements
+from plainly.render.numbers import interval
 from plainly.result import Record
 from plainly.sampling import Sampling
 from plainly.stats.estimate import Estimate
@@ -28,6 +29,11 @@ def described(judgements: Judgements, sampling: Sampling) -> Record:
             for name in judgements
         ],
     }
+
+
+def shown(estimate: Estimate | None) -> str:
+    """An estimate as it stands in a table: ``0.43 [0.35, 0.51]``; nothing where there is none."""
+    return "" if estimate is None else interval(estimate.value, estimate.low, estimate.high)
 
 
 def estimate_record(estimate: Estimate) -> Record:

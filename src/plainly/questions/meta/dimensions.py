@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from plainly.errors import BadInput, way
-from plainly.questions.meta.described import described, estimate_record
+from plainly.questions.meta.described import described, estimate_record, shown
 from plainly.ratings.types import Judgements, Units
-from plainly.render.numbers import interval, number, p_value
+from plainly.render.numbers import number, p_value
 from plainly.result import Note, Record, Result, Table
 from plainly.sampling import Sampling
+from plainly.stats.agreement import ratio
 from plainly.stats.correlate import Correlation, correlate
 from plainly.stats.resample import Floats
 
-WARNING = (
-    "{x} and {y} are inversely related (R² = {r2:.2f}): a system that gains on one and not on the other may owe it to "
-    "this relation, not to being better (Schwarzer and Kauchak 2018). Compare systems on both at once."
-)
-TOGETHER = (
-    "{x} and {y} rise and fall together (R² = {r2:.2f}): a metric that correlates with one will seem to correlate with "
-    "the other. Hold one fixed (partial correlation) or filter by it before you say which of them a metric measures."
-)
 # The paper warns of relations that explain a fifth of the variance, and mentions one that explains .07.
 WORTH_A_WARNING = 0.05
 
@@ -34,8 +27,7 @@ WORTH_A_WARNING = 0.05
 class Relation:
     """Two dimensions over the same outputs: y = intercept + slope · x, fitted by least squares.
 
-    ``within_systems`` is the correlation that is left when each system's mean is taken away: whether it is outputs that
-    trade one for the other, or only systems that differ.
+    ``within_systems`` is the correlation without each system's mean: do outputs trade, or do only systems differ?
     """
 
     x: str
@@ -56,16 +48,22 @@ class Relation:
         estimate = self.correlation.estimate
         if not (estimate.low > 0 or estimate.high < 0) or self.r2 < WORTH_A_WARNING:
             return ""
-        text = WARNING if self.correlation.value < 0 else TOGETHER
-        return text.format(x=self.x, y=self.y, r2=self.r2)
+        if self.correlation.value < 0:
+            return (
+                f"{self.x} and {self.y} are inversely related (R² = {self.r2:.2f}): a system that gains on one and not "
+                "on the other may owe it to this relation, not to being better (Schwarzer and Kauchak 2018). Compare "
+                "systems on both at once."
+            )
+        return (
+            f"{self.x} and {self.y} rise and fall together (R² = {self.r2:.2f}): a metric that correlates with one "
+            "will seem to correlate with the other. Hold one fixed (partial correlation) or filter by it before you "
+            "say which of them a metric measures."
+        )
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A system's mean on every dimension, and who beats it: as good on all of them and better on one.
-
-    Who is beaten by none is on the Pareto frontier: to gain on one dimension it has to give up something on another.
-    """
+    """A system's mean on every dimension, and who beats it: as good on all, better on one; by none: Pareto frontier."""
 
     system: str
     means: dict[str, float]
@@ -99,32 +97,35 @@ class Tradeoff(Result):
         ]
 
     def json(self) -> Record:
-        standings = [
-            {"system": standing.system, "means": standing.means, "beaten_by": list(standing.beaten_by)}
-            for standing in self.systems
-        ]
+        standings = [asdict(standing) for standing in self.systems]
         return {**described(self.judgements, self.sampling), "relations": self.records(), "systems": standings}
 
     def tables(self) -> list[Table]:
-        relations = Table(
-            ("dimensions", "r", "R²", "slope", "p", "r within systems", "outputs"),
-            tuple(map(_relation_row, self.relations)),
-            caption="Dimensions against each other, over outputs",
+        relations = tuple(
+            (
+                f"{relation.x} – {relation.y}",
+                shown(relation.correlation.estimate),
+                *map(number, (relation.r2, relation.slope)),
+                p_value(relation.correlation.p_value, decimals=3),
+                number(relation.within_systems),
+                str(relation.n),
+            )
+            for relation in self.relations
         )
-        systems = Table(
-            ("system", *self.dimensions, "Pareto"),
-            tuple(
-                (
-                    standing.system,
-                    *map(number, standing.means.values()),
-                    f"beaten by {', '.join(standing.beaten_by[:3])}" if standing.beaten_by else "on the frontier",
-                )
-                for standing in self.systems
-            ),
-            caption="Systems on all dimensions",
-            text_columns=frozenset({0, len(self.dimensions) + 1}),
+        standings = tuple(
+            (
+                standing.system,
+                *map(number, standing.means.values()),
+                f"beaten by {', '.join(standing.beaten_by[:3])}" if standing.beaten_by else "on the frontier",
+            )
+            for standing in self.systems
         )
-        return [relations, systems]
+        header = ("dimensions", "r", "R²", "slope", "p", "r within systems", "outputs")
+        text = frozenset({0, len(self.dimensions) + 1})
+        return [
+            Table(header, relations, caption="Dimensions against each other, over outputs"),
+            Table(("system", *self.dimensions, "Pareto"), standings, "Systems on all dimensions", text_columns=text),
+        ]
 
     def notes(self) -> list[Note]:
         return [Note(relation.warning) for relation in self.relations if relation.warning]
@@ -141,21 +142,7 @@ class Tradeoff(Result):
         return panels(drawn)
 
 
-def _relation_row(relation: Relation) -> tuple[str, ...]:
-    estimate = relation.correlation.estimate
-    return (
-        f"{relation.x} – {relation.y}",
-        interval(estimate.value, estimate.low, estimate.high),
-        number(relation.r2),
-        number(relation.slope),
-        p_value(relation.correlation.p_value, decimals=3),
-        number(relation.within_systems),
-        str(relation.n),
-    )
-
-
 def measure_tradeoff(judgements: Judgements, dimensions: Sequence[str], *, sampling: Sampling) -> Tradeoff:
-    """Every pair of dimensions, and the systems on all of them."""
     if len(dimensions) < 2:
         name = way("dimensions=", "--dimension …")
         raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(dimensions)}. Name two: {name}")
@@ -176,10 +163,8 @@ def relate(judgements: Judgements, x: str, y: str, *, sampling: Sampling | None 
 
 
 def common_units(judgements: Judgements, dimensions: Sequence[str]) -> Units:
-    """The outputs that were rated on every one of the dimensions."""
     rated = np.all([judgements[dimension].counts > 0 for dimension in dimensions], axis=0)
-    system, item = np.nonzero(rated)
-    return Units(judgements.systems, judgements.items, system, item)
+    return Units(judgements.systems, judgements.items, *np.nonzero(rated))
 
 
 def pareto(judgements: Judgements, dimensions: Sequence[str]) -> tuple[Standing, ...]:
@@ -194,7 +179,5 @@ def pareto(judgements: Judgements, dimensions: Sequence[str]) -> tuple[Standing,
 
 
 def _within(values: Floats, units: Units) -> Floats:
-    count = np.bincount(units.system, minlength=len(units.systems))
-    total = np.bincount(units.system, values, minlength=len(units.systems))
-    mean = np.divide(total, count, out=np.zeros(len(count)), where=count > 0)
-    return np.asarray(values - mean[units.system])
+    means = ratio(np.bincount(units.system, values), np.bincount(units.system))
+    return np.asarray(values - means[units.system])

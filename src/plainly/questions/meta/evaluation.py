@@ -46,10 +46,8 @@ class MetaEvaluation(Result):
         return [record for part in self.parts for record in part.records()]
 
     def json(self) -> Record:
-        payload = described(self.judgements, self.sampling)
-        for part in self.parts:
-            payload |= part.json()
-        return payload
+        parts = {key: value for part in self.parts for key, value in part.json().items()}
+        return described(self.judgements, self.sampling) | parts
 
     def tables(self) -> list[Table]:
         return [table for part in self.parts for table in part.tables()]

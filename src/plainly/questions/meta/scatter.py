@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,7 @@ from plainly.stats.resample import Floats
 _WIDTH, _HEIGHT = 300, 260
 
 
-def panels(drawn: Sequence[Any]) -> Any:
-    """Panels side by side, three in a row."""
+def panels(drawn: Iterable[Any]) -> Any:
     return plots.altair().concat(*drawn, columns=3).configure_view(stroke=None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from plainly.progress import Progress, unseen
 from plainly.protocol import Better, Metric
 from plainly.ratings.types import Judgements, Units
 from plainly.scoring.evaluate import evaluate
+from plainly.scoring.scores import Scores
 from plainly.stats.agreement import ratio
 from plainly.stats.resample import Floats
 
@@ -40,10 +42,7 @@ class UnitScores:
         return replace(self, rows=self.rows[mask], segments=self.segments[mask])
 
     def by_system(self, units: Units, weights: Floats | None = None) -> Floats:
-        """The score of each system under each row of weights, (draws, systems); without weights once, (systems,).
-
-        It is the formula over the sum of the system's rows; NaN for systems without a unit.
-        """
+        """Each system's score under each row of weights, (draws, systems), or once, (systems,); NaN without a unit."""
         drawn = np.ones((1, len(units))) if weights is None else weights
         scores = np.full((len(drawn), len(units.systems)), np.nan)
         for system in np.unique(units.system):
@@ -83,8 +82,7 @@ def score_units(
             f"name the test set ({way('test_set=', '-t SET')}), or give scores ({way('scores=', '--scores FILE')})."
         )
     rated = list(zip(units.system_names, units.item_names, strict=True))
-    missing = [pair for pair in rated if pair not in judgements.outputs]
-    if missing:
+    if missing := [pair for pair in rated if pair not in judgements.outputs]:
         raise BadInput(
             f"What {missing[0][0]!r} wrote for item {missing[0][1]!r} is not known; nor are {len(missing) - 1} others. "
             f"Give the outputs, or leave those systems out ({way('ratings.take(…, systems=…)', '--systems …')})."
@@ -102,17 +100,15 @@ def score_units(
     )
     outputs = [judgements.outputs[pair] for pair in rated]
     evaluation = evaluate(evalset, {"": outputs}, specs, sampling=None, progress=progress)[""]
-    metrics = {}
-    for spec, scores in evaluation.items():
-        metrics[spec] = UnitScores(
-            spec,
-            scores.rows,
-            lambda totals, score=scores.metric.score: score(totals)[..., 0],  # type: ignore[misc]
-            scores.segments[scores.metric.outputs[0]],
-            scores.metric.better,
-            str(scores.signature),
-        )
-    return MetricScores(units, metrics, chosen)
+    return MetricScores(units, {spec: _unit_scores(spec, scores) for spec, scores in evaluation.items()}, chosen)
+
+
+def _unit_scores(spec: str, scores: Scores) -> UnitScores:
+    metric = scores.metric
+    segments = scores.segments[metric.outputs[0]]
+    return UnitScores(
+        spec, scores.rows, lambda totals: metric.score(totals)[..., 0], segments, metric.better, str(scores.signature)
+    )
 
 
 def read_scores(units: Units, path: str | Path, *, metrics: Sequence[str] = ()) -> MetricScores:
@@ -121,20 +117,14 @@ def read_scores(units: Units, path: str | Path, *, metrics: Sequence[str] = ()) 
     from plainly.ratings.read import judgements_of
 
     table = judgements_of(read_table(path), name=str(path))
-    place = {
-        (system, item): (row, column)
-        for row, system in enumerate(table.systems)
-        for column, item in enumerate(table.items)
-    }
-    places = [place.get(pair) for pair in zip(units.system_names, units.item_names, strict=True)]
+    pairs = list(zip(units.system_names, units.item_names, strict=True))
     columns = {}
     for name in metrics or table.dimensions:
-        means = table[name].means
-        values = np.array([np.nan if at is None else means[at] for at in places], dtype=float)
+        means = dict(zip(product(table.systems, table.items), table[name].means.ravel(), strict=True))
+        values = np.array([means.get(pair, np.nan) for pair in pairs], dtype=float)
         if np.isnan(values).all():
-            raise BadInput(
-                f"{path} has no score {name!r} for any rated output: do its systems and items have the names?"
-            )
+            missing = f"{path} has no score {name!r} for any rated output"
+            raise BadInput(f"{missing}: do its systems and items have the names?")
         columns[name] = mean_metric(name, values)
     return MetricScores(units, columns, str(path))
 
@@ -159,8 +149,7 @@ def with_test_set(judgements: Judgements, name: str, *, progress: Progress = uns
 def with_texts(judgements: Judgements, evalset: EvalSet, outputs: Mapping[str, Sequence[str]]) -> Judgements:
     """The judgements with the texts of an evaluation set whose ids are the rated items."""
     place = {identifier: at for at, identifier in enumerate(evalset.ids)}
-    unknown = [item for item in judgements.items if item not in place]
-    if unknown:
+    if unknown := [item for item in judgements.items if item not in place]:
         raise BadInput(
             f"Item {unknown[0]!r} was rated but is not in {evalset.name or 'the test set'}, nor are {len(unknown) - 1} "
             f"other rated items. Its ids go from {evalset.ids[0]!r} to {evalset.ids[-1]!r}."

@@ -19,7 +19,7 @@ from plainly.questions.meta.correlations import (
     Statistic,
     Unit,
 )
-from plainly.questions.meta.scores import MetricScores, UnitScores
+from plainly.questions.meta.scores import MetricScores, UnitScores, mean_metric
 from plainly.questions.meta.subset import ADEQUACY, FLUENCY, Filter
 from plainly.ratings.types import Judgements, Units
 from plainly.sampling import Sampling
@@ -48,11 +48,10 @@ def correlate_metrics(
     sampling: Sampling = Sampling(),
     progress: Progress = unseen,
 ) -> MetricCorrelations:
-    """Correlate metric scores with ratings.
+    """Correlate metric scores, a set for each set of references, with ratings; ``subset`` adds a slice.
 
-    ``scores`` are sets of scores, made with different references. ``control`` names the dimensions that the partial
-    correlation holds fixed (default: fluency and adequacy where they were rated). ``subset`` adds the filtered outputs
-    as a slice. Intervals draw items, each with the outputs of all systems.
+    The partial correlation holds ``control`` fixed (default: fluency and adequacy where they were rated). Intervals
+    draw items, each with the outputs of all systems.
     """
     rows: list[MetricCorrelation] = []
     pairs: list[MetricPair] = []
@@ -76,21 +75,13 @@ def correlate_metrics(
                 tell(1)
             if compare and len(part.scores.metrics) > 1 and part.name in ("all", "filtered"):
                 pairs.extend(_metric_pairs(part, units, sampling))
-    first = scores[0].metrics
-    return MetricCorrelations(
-        judgements,
-        sampling,
-        tuple(scores),
-        tuple(dimensions),
-        tuple(rows),
-        tuple(pairs),
-        {
-            (name, other): correlation(first[name].segments, first[other].segments)
-            for name, other in itertools.combinations(first, 2)
-        },
-        {part.name: len(part.scores.units) for part in sliced},
-        str(subset) if subset else "",
-    )
+    among = {
+        (first.name, second.name): correlation(first.segments, second.segments)
+        for first, second in itertools.combinations(scores[0].metrics.values(), 2)
+    }
+    asked = (judgements, sampling, tuple(scores), tuple(dimensions))
+    sizes = {part.name: len(part.scores.units) for part in sliced}
+    return MetricCorrelations(*asked, tuple(rows), tuple(pairs), among, sizes, str(subset) if subset else "")
 
 
 @dataclass(frozen=True)
@@ -140,18 +131,14 @@ def _by_item(
         result = correlate.correlate(metric.segments, part.human, kind=kind, groups=items, sampling=sampling)
         yield part.row(metric, "item", kind, result.estimate, p_value=result.p_value, p_drawn=result.p_drawn)
     if "accuracy" in statistics:
-        within = _several_systems(part.scores.units)
+        # Outputs are compared within items where most items were rated for several systems.
+        counts = np.bincount(part.scores.units.item)
+        within = np.sum(counts >= 3) >= 0.5 * np.sum(counts > 0)
         right = pairwise_accuracy(
             metric.turned(metric.segments), part.human, groups=items if within else None, sampling=sampling
         )
         detail = f"{right.pairs} pairs {'within items' if within else 'of outputs'}, ties up to {right.threshold:.4g}"
         yield part.row(metric, "item", "accuracy", right.estimate, detail=detail)
-
-
-def _several_systems(units: Units) -> bool:
-    """Whether most items were rated for several systems, so that outputs can be compared within items."""
-    counts = np.bincount(units.item)
-    return bool(np.sum(counts >= 3) >= 0.5 * np.sum(counts > 0))
 
 
 def _held_fixed(part: _Slice, metric: UnitScores, fixed: Sequence[str], sampling: Sampling) -> MetricCorrelation:
@@ -162,15 +149,10 @@ def _held_fixed(part: _Slice, metric: UnitScores, fixed: Sequence[str], sampling
     value = float(correlate.partial(x, y, z)[0]) if kept.sum() > len(fixed) + 2 else float("nan")
     weights = correlate.draws(len(x), groups=part.scores.units[kept].item_names, sampling=sampling)
     drawn = correlate.partial(x, y, z, weights=weights) if len(weights) and not np.isnan(value) else np.empty(0)
-    return part.row(
-        metric,
-        "item",
-        "partial",
-        correlate.percentile(value, drawn, sampling=sampling, n=len(x), unit="groups"),
-        p_value=correlate.t_test(value, df=len(x) - 2 - len(fixed)),
-        p_drawn=correlate.drawn_p_value(drawn),
-        detail=f"given {', '.join(fixed)}",
-    )
+    estimate = correlate.percentile(value, drawn, sampling=sampling, n=len(x), unit="groups")
+    p_value, p_drawn = correlate.t_test(value, df=len(x) - 2 - len(fixed)), correlate.drawn_p_value(drawn)
+    detail = f"given {', '.join(fixed)}"
+    return part.row(metric, "item", "partial", estimate, p_value=p_value, p_drawn=p_drawn, detail=detail)
 
 
 def _by_system(
@@ -194,20 +176,9 @@ def _by_system(
 
 
 def system_means(human: Floats, units: Units, weights: Floats | None = None) -> Floats:
-    """The mean rating of each system under each row of weights, (draws, systems); without weights once, (systems,).
-
-    NaN for systems without a rated output.
-    """
-    drawn = np.ones((1, len(units))) if weights is None else weights
-    means = np.full((len(drawn), len(units.systems)), np.nan)
-    for system in range(len(units.systems)):
-        mine = (units.system == system) & ~np.isnan(human)
-        total = drawn[:, mine].sum(axis=1)
-        means[:, system] = np.divide(
-            drawn[:, mine] @ human[mine], total, out=np.full(len(total), np.nan), where=total > 0
-        )
-    rounded: Floats = np.round(means, 10)  # Means equal on paper must tie.
-    return rounded[0] if weights is None else rounded
+    """The mean rating of each system, as ``UnitScores.by_system`` has its scores; NaN where no output was rated."""
+    means = mean_metric("human", human).by_system(units, weights)
+    return np.asarray(np.round(means, 10))  # Means equal on paper must tie.
 
 
 def _metric_pairs(part: _Slice, units: Sequence[Unit], sampling: Sampling) -> Iterator[MetricPair]:

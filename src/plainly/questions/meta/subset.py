@@ -57,16 +57,12 @@ class Filter:
         return cls(names, threshold, unit, sources)
 
     def mask(self, judgements: Judgements, units: Units) -> npt.NDArray[np.bool_]:
-        """True for each unit that is kept."""
         if self.unit not in ("sd", "points"):
             raise BadInput(f"The unit of a filter's threshold is sd or points, not {self.unit!r}.")
         kept = np.ones(len(units), dtype=bool)
-        for dimension in self.dimensions:
-            values = judgements.human(dimension, units)
-            bar = self.threshold
-            if self.unit == "sd":
-                bar = float(np.nanmean(values) + self.threshold * np.nanstd(values))
-            kept &= values >= bar
+        for values in (judgements.human(dimension, units) for dimension in self.dimensions):
+            in_points = self.unit == "points"
+            kept &= values >= (self.threshold if in_points else np.nanmean(values) + self.threshold * np.nanstd(values))
         if self.without_sources:
             if not judgements.sources:
                 raise BadInput(

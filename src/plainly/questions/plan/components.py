@@ -3,12 +3,17 @@ that are needed for any difference that matters, without drawing anything."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
 
 from plainly.errors import BadInput
 from plainly.questions.plan.resampling import Pilot
+
+# With how much power differences are to be found, and how many sentences are thought of.
+POWER = 0.8
+MOST = 100_000
 
 
 @dataclass(frozen=True)
@@ -26,16 +31,16 @@ class Components:
 
 def components(pilot: Pilot) -> Components:
     """Estimate both from the pilot, by the analysis of variance."""
+    counts = [np.sum(~np.isnan(rows), axis=1) for rows in pilot.ratings]
     within, weight = 0.0, 0
-    for rows in pilot.ratings:
-        count = np.sum(~np.isnan(rows), axis=1)
+    for rows, count in zip(pilot.ratings, counts, strict=True):
         several = count > 1
         if several.any():
             within += float(np.sum(np.nanvar(rows[several], axis=1, ddof=1) * (count[several] - 1)))
             weight += int(np.sum(count[several] - 1))
     inside = within / weight if weight else float("nan")
     means = [np.nanmean(rows, axis=1) for rows in pilot.ratings]
-    share = float(np.mean([np.mean(1 / np.sum(~np.isnan(rows), axis=1)) for rows in pilot.ratings]))
+    share = float(np.mean([np.mean(1 / count) for count in counts]))
     if pilot.test == "paired":
         stacked = np.stack(means)
         left, right = np.triu_indices(len(stacked), 1)
@@ -66,38 +71,25 @@ def power(parts: Components, difference: float, *, sentences: int, raters: int =
     return float(1 - nctdtr(df, shift, critical) + nctdtr(df, shift, -critical))
 
 
-def sentences_needed(
-    parts: Components,
-    difference: float,
-    *,
-    raters: int = 1,
-    alpha: float = 0.01,
-    target: float = 0.8,
-    most: int = 100_000,
-) -> int | None:
-    """The fewest sentences with which a difference is found with probability ``target``; None if ``most`` do not do."""
-    if difference == 0 or power(parts, difference, sentences=most, raters=raters, alpha=alpha) < target:
+def sentences_needed(parts: Components, difference: float, *, raters: int = 1, alpha: float = 0.01) -> int | None:
+    """The fewest sentences with which a difference is found with 80 % probability; None if 100,000 do not do."""
+
+    def enough(sentences: int) -> bool:
+        return power(parts, difference, sentences=sentences, raters=raters, alpha=alpha) >= POWER
+
+    if difference == 0 or not enough(MOST):
         return None
-    low, high = 2, most
-    while low < high:
-        middle = (low + high) // 2
-        if power(parts, difference, sentences=middle, raters=raters, alpha=alpha) >= target:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return 2 + bisect_left(range(2, MOST), True, key=enough)
 
 
-def detectable(
-    parts: Components, *, sentences: int, raters: int = 1, alpha: float = 0.01, target: float = 0.8
-) -> float:
-    """The smallest true difference that a study of this size finds with probability ``target``."""
+def detectable(parts: Components, *, sentences: int, alpha: float = 0.01) -> float:
+    """The smallest true difference that a study with one rater a sentence finds with 80 % probability."""
     low, high = 0.0, 1.0
-    while power(parts, high, sentences=sentences, raters=raters, alpha=alpha) < target:
+    while power(parts, high, sentences=sentences, alpha=alpha) < POWER:
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        if power(parts, middle, sentences=sentences, raters=raters, alpha=alpha) < target:
+        if power(parts, middle, sentences=sentences, alpha=alpha) < POWER:
             low = middle
         else:
             high = middle

@@ -29,24 +29,23 @@ def curves(plan: StudyPlan) -> Any:
             .encode(
                 x=alt.X("sentences:Q", title="sentences a system"),
                 y=alt.Y("value:Q", title=y, scale=share),
-                color=alt.Color("raters:N", title="raters", sort=[str(count) for count in plan.curves]),
+                color=alt.Color("raters:N", title="raters", sort=[str(count) for count in plan.needed]),
                 tooltip=details,
             )
         )
 
-    spent = panel(_agreement(plan.by_budget), f"{plan.budget} ratings a system").mark_bar()
+    spent = panel(_agreement(plan.points["budget"]), f"{plan.budget} ratings a system").mark_bar()
     spent = spent.encode(
         x=alt.X("raters:O", title="raters a sentence", sort=None),
         y=alt.Y("value:Q", title="tau with the pilot", scale=share),
         tooltip=details,
     )
     power = [
-        {"sentences": size, "raters": str(count), "value": value}
-        for count, curve in plan.curves.items()
-        for size, value in curve
+        {"sentences": point["sentences"], "raters": str(point["raters"]), "value": point["power"]}
+        for point in plan.curves
     ]
     return alt.hconcat(
-        lines(_agreement(plan.by_sentences), "Test-set size", "tau with the pilot"),
+        lines(_agreement(plan.points["sentences"]), "Test-set size", "tau with the pilot"),
         spent,
         lines(power, f"A true difference of {plan.difference:g}", f"power at p < {plan.pilot.alpha:g}"),
     ).configure_view(stroke=None)

@@ -18,7 +18,7 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
+from numpy.random import Generator
 
 from plainly.errors import BadInput
 from plainly.ratings.types import Ratings
@@ -103,26 +103,21 @@ class Point:
 
     @property
     def ratings(self) -> int:
-        """Ratings spent on each system."""
         return self.sentences * self.raters
 
 
-def sentences(
-    pilot: Pilot, sizes: Sequence[int], *, sampling: Sampling = Sampling(), rng: np.random.Generator
-) -> list[Point]:
+def sentences(pilot: Pilot, sizes: Sequence[int], *, sampling: Sampling = Sampling(), rng: Generator) -> list[Point]:
     """Studies with fewer (or more) sentences and all of the pilot's raters."""
     return [_point(pilot, size, None, sampling, rng) for size in sizes]
 
 
-def raters(
-    pilot: Pilot, counts: Sequence[int], *, sampling: Sampling = Sampling(), rng: np.random.Generator
-) -> list[Point]:
+def raters(pilot: Pilot, counts: Sequence[int], *, sampling: Sampling = Sampling(), rng: Generator) -> list[Point]:
     """Studies with all of the pilot's sentences and this many raters a sentence, drawn anew for each sentence."""
     return [_point(pilot, None, count, sampling, rng) for count in counts]
 
 
 def budget(
-    pilot: Pilot, ratings: int, counts: Sequence[int], *, sampling: Sampling = Sampling(), rng: np.random.Generator
+    pilot: Pilot, ratings: int, counts: Sequence[int], *, sampling: Sampling = Sampling(), rng: Generator
 ) -> list[Point]:
     """Ways to spend a number of ratings for each system: with k raters a sentence, ratings // k sentences."""
     possible = [count for count in counts if ratings // count >= 2]
@@ -131,7 +126,7 @@ def budget(
     return [_point(pilot, ratings // count, count, sampling, rng) for count in possible]
 
 
-def _point(pilot: Pilot, size: int | None, count: int | None, sampling: Sampling, rng: np.random.Generator) -> Point:
+def _point(pilot: Pilot, size: int | None, count: int | None, sampling: Sampling, rng: Generator) -> Point:
     if (size is not None and size < 2) or (count is not None and count < 1):
         raise BadInput("A study has at least two sentences and one rater.")
     draws = sampling.resamples
@@ -160,7 +155,7 @@ def _point(pilot: Pilot, size: int | None, count: int | None, sampling: Sampling
     )
 
 
-def _drawn(pilot: Pilot, size: int | None, count: int | None, draws: int, rng: np.random.Generator) -> Floats:
+def _drawn(pilot: Pilot, size: int | None, count: int | None, draws: int, rng: Generator) -> Floats:
     """Significance patterns of drawn studies: (draws, pairs)."""
     shared = None
     if pilot.test == "paired" and size is not None:
@@ -206,15 +201,14 @@ def _decided(means: Sequence[Floats], test: Test, alpha: float) -> Floats:
     steady = squared <= 1e-12
     t = ratio(apart, np.sqrt(np.abs(squared)), undefined=0.0)
     p = np.where(steady, np.where(np.abs(apart) > 1e-12, 0.0, 1.0), 2 * stdtr(df, -np.abs(t)))
-    decided: Floats = np.where(p < alpha, np.sign(apart), 0.0)
-    return decided
+    return np.where(p < alpha, np.sign(apart), 0.0)
 
 
 def tau_b(patterns: Floats, full: Floats) -> Floats:
     """Kendall's tau-b of each pattern with the full one; all values are −1, 0 or 1, so counting them suffices."""
     steps = (-1.0, 0.0, 1.0)
     of_full = [(full == value).astype(float) for value in steps]
-    table: npt.NDArray[np.float64] = np.stack(
+    table: Floats = np.stack(
         [np.stack([(patterns == step).astype(float) @ same for same in of_full], axis=-1) for step in steps], axis=-2
     )  # (draws, pattern's value, full's value)
     concord = np.zeros(len(patterns))

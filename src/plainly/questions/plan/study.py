@@ -30,60 +30,47 @@ CAPTIONS = {
 class StudyPlan(Result):
     """What a pilot says about the next study of the same kind.
 
-    ``needed`` sentences are by raters, the ``smallest`` difference found by sentences, ``curves`` of (sentences, power)
-    by raters; all for 80 % power or for ``difference``. ``budget`` is in ratings for each system.
+    ``points`` are drawn studies by what was varied. ``needed`` sentences are by raters, the ``smallest`` difference
+    found by sentences, both for 80 % power; ``curves`` are of power. ``budget`` is in ratings for each system.
     """
 
     ratings: str
     dimension: str
     sampling: Sampling
     pilot: Pilot
-    by_sentences: list[Point]
-    by_raters: list[Point]
-    by_budget: list[Point]
+    points: dict[str, list[Point]]
     budget: int
     components: Components
     target: float
     difference: float
     needed: dict[int, int | None]
     smallest: dict[int, float]
-    curves: dict[int, list[tuple[int, float]]]
-
-    @property
-    def points(self) -> dict[str, list[Point]]:
-        """The drawn studies, by what was varied."""
-        return {"sentences": self.by_sentences, "raters": self.by_raters, "budget": self.by_budget}
+    curves: list[Record]
 
     @property
     def answer(self) -> str:
         """The advice in a sentence: how to spend the ratings there are."""
-        best = max(self.by_budget, key=lambda point: (point.tau, point.sentences))
-        raters = "one rater" if best.raters == 1 else f"{best.raters} raters"
-        text = f"With {self.budget} ratings, use {best.sentences} sentences with {raters} each"
-        others = [point for point in self.by_budget if point is not best]
+        best = max(self.points["budget"], key=lambda point: (point.tau, point.sentences))
+        text = f"With {self.budget} ratings, use {best.sentences} sentences with {_raters(best)} each"
+        others = [point for point in self.points["budget"] if point is not best]
         if not others:
             return f"{text}."
         # The other extreme shows what is lost.
         other = max(others, key=lambda point: abs(point.raters - best.raters))
-        raters = "one rater" if other.raters == 1 else f"{other.raters} raters"
         return (
             f"{text} (agreement with the whole pilot, Kendall's tau, {best.tau:.2f}; with {other.sentences} sentences "
-            f"and {raters} it is {other.tau:.2f})."
+            f"and {_raters(other)} it is {other.tau:.2f})."
         )
 
     @property
     def advice(self) -> list[str]:
-        """What else follows, a sentence each."""
         lines = [self.answer]
-        enough = next((point for point in self.by_sentences if point.tau >= self.target), None)
+        reached = f"reach a tau of {self.target:g} with the pilot."
+        enough = next((point for point in self.points["sentences"] if point.tau >= self.target), None)
         if enough is not None:
-            lines.append(
-                f"{enough.sentences} sentences with about {enough.raters} raters each reach a tau of {self.target:g} "
-                "with the pilot."
-            )
-        elif self.by_sentences:
-            largest = self.by_sentences[-1].sentences
-            lines.append(f"Even {largest} sentences do not reach a tau of {self.target:g} with the pilot.")
+            lines.append(f"{enough.sentences} sentences with about {enough.raters} raters each {reached}")
+        else:
+            lines.append(f"Even {self.points['sentences'][-1].sentences} sentences do not {reached}")
         if self.difference and 1 in self.needed:
             need = self.needed[1]
             lines.append(
@@ -119,34 +106,23 @@ class StudyPlan(Result):
                 "power": 0.8,
                 "sentences_needed_by_raters": self.needed,
                 "smallest_difference_by_sentences": self.smallest,
-                "curves": [
-                    {"raters": count, "sentences": size, "power": value}
-                    for count, curve in self.curves.items()
-                    for size, value in curve
-                ],
+                "curves": self.curves,
             },
         }
 
     def tables(self) -> list[Table]:
+        header = ("sentences", "raters", "ratings", "tau", "power", "wrong", "tells nothing apart")
         tables = [
-            Table(
-                ("sentences", "raters", "ratings", "tau", "power", "wrong", "tells nothing apart"),
-                tuple(map(_cells, points)),
-                caption=CAPTIONS[name],
-                text_columns=frozenset(),
-            )
+            Table(header, tuple(map(_cells, points)), CAPTIONS[name], text_columns=frozenset())
             for name, points in self.points.items()
         ]
-        needed = Table(
-            ("raters a sentence", "sentences needed", "ratings a system"),
-            tuple(
-                (str(raters), str(size) if size else "too many", str(size * raters) if size else "too many")
-                for raters, size in self.needed.items()
-            ),
-            caption=f"To find a true difference of {self.difference:g} with 80 % power",
-            text_columns=frozenset(),
+        needed = ("raters a sentence", "sentences needed", "ratings a system")
+        rows = tuple(
+            (str(raters), str(size) if size else "too many", str(size * raters) if size else "too many")
+            for raters, size in self.needed.items()
         )
-        return [*tables, needed]
+        caption = f"To find a true difference of {self.difference:g} with 80 % power"
+        return [*tables, Table(needed, rows, caption, text_columns=frozenset())]
 
     def notes(self) -> list[Note]:
         pilot = self.pilot
@@ -169,11 +145,13 @@ def _record(point: Point) -> Record:
     return {**asdict(point), "ratings": point.ratings}
 
 
+def _raters(point: Point) -> str:
+    return "one rater" if point.raters == 1 else f"{point.raters} raters"
+
+
 def _cells(point: Point) -> tuple[str, ...]:
     return (
-        str(point.sentences),
-        str(point.raters),
-        str(point.ratings),
+        *map(str, (point.sentences, point.raters, point.ratings)),
         interval(point.tau, point.low, point.high),
         percent(point.power),
         percent(point.wrong, 1),
@@ -222,17 +200,24 @@ def plan(
         rated.dimension,
         drawing,
         pilot,
-        by_sentences=resampling.sentences(pilot, sizes, sampling=drawing, rng=rng),
-        by_raters=resampling.raters(pilot, counts, sampling=drawing, rng=rng),
-        by_budget=resampling.budget(pilot, budget, counts, sampling=drawing, rng=rng),
+        points={
+            "sentences": resampling.sentences(pilot, sizes, sampling=drawing, rng=rng),
+            "raters": resampling.raters(pilot, counts, sampling=drawing, rng=rng),
+            "budget": resampling.budget(pilot, budget, counts, sampling=drawing, rng=rng),
+        },
         budget=budget,
         components=parts,
         target=target,
         difference=difference,
         needed={count: sentences_needed(parts, difference, raters=count, alpha=alpha) for count in counts},
         smallest={size: detectable(parts, sentences=size, alpha=alpha) for size in sizes},
-        curves={
-            count: [(size, power(parts, difference, sentences=size, raters=count, alpha=alpha)) for size in CURVE_SIZES]
+        curves=[
+            {
+                "raters": count,
+                "sentences": size,
+                "power": power(parts, difference, sentences=size, raters=count, alpha=alpha),
+            }
             for count in counts
-        },
+            for size in CURVE_SIZES
+        ],
     )
