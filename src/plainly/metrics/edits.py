@@ -9,15 +9,14 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, NamedTuple, get_args
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import Indel, Levenshtein
 
 from plainly.evalset import EvalSet
-from plainly.metrics.means import mean_rows, means, ratio
-from plainly.protocol import Better, Floats, Metric, Needs
-from plainly.registry import choice
+from plainly.metrics.means import MeanMetric, mean_rows, means, ratio
+from plainly.protocol import Floats
 from plainly.text import counts, tokenise
 from plainly.text.counts import Sentences
 from plainly.text.keytable import KeyTable, firsts, pairs
@@ -25,7 +24,7 @@ from plainly.text.ragged import Ragged
 
 
 @dataclass(frozen=True, repr=False)
-class LevenshteinEdits(Metric):
+class LevenshteinEdits(MeanMetric):
     """Levenshtein distance and similarity to the source, in characters and in words, averaged over items.
 
     ``ratio`` is the similarity of EASSE and tseval, in which a substitution costs two edits; ``similarity`` is one
@@ -36,8 +35,6 @@ class LevenshteinEdits(Metric):
     lowercase: bool = False
 
     name: ClassVar[str] = "levenshtein"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("similarity", "ratio", "distance", "word_similarity", "word_distance")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
@@ -52,12 +49,9 @@ class LevenshteinEdits(Metric):
             np.array([Levenshtein.distance(source, output) for source, output in tokens]),
         )
 
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
-
 
 @dataclass(frozen=True, repr=False)
-class Edits(Metric):
+class Edits(MeanMetric):
     """Words added, deleted and kept, and how many outputs are exact copies: averages over items, from 0 to 1.
 
     Words are 13a tokens, punctuation included, counted with repetition and without regard to order. ``added``,
@@ -69,8 +63,6 @@ class Edits(Metric):
     lowercase: bool = False
 
     name: ClassVar[str] = "edits"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("kept", "added", "deleted", "added_of_output", "deleted_of_source", "copies")
     shown: ClassVar[tuple[str, ...]] = ("kept", "added", "deleted", "copies")
 
@@ -86,12 +78,9 @@ class Edits(Metric):
             _copies(evalset, outputs, lowercase=self.lowercase),
         )
 
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
-
 
 @dataclass(frozen=True, repr=False)
-class Compression(Metric):
+class Compression(MeanMetric):
     """How long the outputs are beside their sources: 1 is as long, 0.5 half as long.
 
     ``compression`` is the mean over items of characters out by characters in (tseval's and EASSE's compression
@@ -100,8 +89,6 @@ class Compression(Metric):
     """
 
     name: ClassVar[str] = "compression"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("compression", "corpus", "words", "words_corpus")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
@@ -116,7 +103,7 @@ class Compression(Metric):
 
 
 @dataclass(frozen=True, repr=False)
-class Quality(Metric):
+class Quality(MeanMetric):
     """EASSE's quality estimation: six of its seven numbers, by its definitions.
 
     All are averages over items on 13a text: compression ratio, sentence splits (sentences out by sentences in),
@@ -129,16 +116,11 @@ class Quality(Metric):
     sentences: Sentences = "rules"
 
     name: ClassVar[str] = "quality"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = (
         "compression_ratio", "sentence_splits", "levenshtein_similarity", "exact_copies",
         "additions_proportion", "deletions_proportion",
     )  # fmt: skip
     shown: ClassVar[tuple[str, ...]] = outputs
-
-    def __post_init__(self) -> None:
-        choice(self.sentences, get_args(Sentences), parameter="sentences")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         sources, split_sources = evalset.prepare(
@@ -157,9 +139,6 @@ class Quality(Metric):
             ratio(bags.output - bags.kept, longer),
             ratio(bags.source - bags.kept, longer),
         )
-
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
 
     def _read(self, texts: Sequence[str]) -> tuple[list[str], Floats]:
         """The 13a text and how many sentences EASSE finds in it; Punkt sees the case that the text is compared in."""

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from plainly.evalset import EvalSet
-from plainly.metrics.means import ratio
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.metrics.means import CheckedMetric, ratio
+from plainly.protocol import Better, Floats, Needs
 from plainly.registry import choice
 from plainly.text import counts
 from plainly.text.counts import Sentences, Syllables
 
 
-class Formula(Metric):
+class Formula(CheckedMetric):
     """What the formulas share. The parameters of ``formula`` name the columns of ``counts.COLUMNS`` that it needs."""
 
     needs: ClassVar[Needs] = frozenset()
@@ -30,10 +30,6 @@ class Formula(Metric):
 
     sentences: Sentences
     syllables: Syllables = "rules"
-
-    def __post_init__(self) -> None:
-        choice(self.sentences, get_args(Sentences), parameter="sentences")
-        choice(self.syllables, get_args(Syllables), parameter="syllables")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         rows = counts.count(outputs, split=self.sentences, syllable=self.syllables)
@@ -66,7 +62,6 @@ class Fkgl(Formula):
     outputs: ClassVar[tuple[str, ...]] = (*shown, "words", "sentences", "syllables")
 
     def __post_init__(self) -> None:
-        choice(self.variant, ("plainly", "easse"), parameter="variant")
         super().__post_init__()
         if self.variant == "easse":
             choice(self.syllables, ("rules",), parameter="with variant=easse, syllables")

@@ -108,7 +108,7 @@ def prepared(
     """
 
     def build(evalset: EvalSet) -> Iterator[Block]:
-        for start in range(0, len(evalset), BLOCK_ITEMS):
+        for start in range(0, max(1, len(evalset)), BLOCK_ITEMS):
             words = vocabulary(tokenize, lowercase=lowercase, blank_token=blank_token)
             yield _prepare(evalset, start, min(start + BLOCK_ITEMS, len(evalset)), words, raw_source)
 
