@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +45,8 @@ class RatedSentences:
     parts: tuple[str, ...]
 
     def __getitem__(self, mask: Sequence[bool]) -> RatedSentences:
-        columns = (self.sentences, self.spaced, self.values, self.parts)
-        chosen: list[Any] = [
-            tuple(value for value, keep in zip(column, mask, strict=True) if keep) if column else ()
-            for column in columns
-        ]
-        return RatedSentences(self.name, *chosen)
+        columns: list[Any] = [self.sentences, self.spaced, self.values, self.parts]
+        return RatedSentences(self.name, *(tuple(compress(column, mask)) for column in columns))
 
     @property
     def training(self) -> RatedSentences:
@@ -74,11 +71,7 @@ class LevelledTexts:
     def save(self, path: Path) -> None:
         """One JSON file with everything that training needs."""
         content = {
-            "levelled": {
-                "sentences": self.levelled.sentences,
-                "articles": self.levelled.articles,
-                "levels": self.levelled.levels.tolist(),
-            },
+            "levelled": vars(self.levelled) | {"levels": self.levelled.levels.tolist()},
             "grades": [grade if np.isfinite(grade) else None for grade in self.grades],
             "rated": asdict(self.rated) if self.rated else None,
             "sources": self.sources,
@@ -92,13 +85,12 @@ class LevelledTexts:
             content = json.loads(path.read_text(encoding="utf-8"))
             columns, rated = content["levelled"], content["rated"]
             names = ("sentences", "spaced", "values", "parts")
+            sentences, articles = (tuple(columns[name]) for name in ("sentences", "articles"))
             return cls(
-                levelled=LevelledSentences(
-                    tuple(columns["sentences"]), tuple(columns["articles"]), np.array(columns["levels"], dtype=float)
-                ),
-                grades=tuple(np.nan if grade is None else grade for grade in content["grades"]),
-                rated=RatedSentences(rated["name"], *(tuple(rated[name]) for name in names)) if rated else None,
-                sources=tuple(content["sources"]),
+                LevelledSentences(sentences, articles, np.array(columns["levels"], dtype=float)),
+                tuple(np.nan if grade is None else grade for grade in content["grades"]),
+                RatedSentences(rated["name"], *(tuple(rated[name]) for name in names)) if rated else None,
+                tuple(content["sources"]),
             )
         except (KeyError, ValueError, TypeError) as error:
             raise BadInput(

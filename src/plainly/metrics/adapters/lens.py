@@ -6,6 +6,7 @@ and tags tokens. Both see lower-cased text, as in the authors' package, lens-met
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,9 +80,7 @@ class LensSalsa(PublishedMetric):
         encoded = [_joined(loaded, *pair) for pair in distinct]
         first = [_tokens(loaded, output) for output, _ in distinct]
         rows = {}
-        for at, (value, bad) in loaded.weights.run_encoded(
-            encoded, lambda outputs, mask: _judge(loaded, outputs, mask)
-        ):
+        for at, (value, bad) in loaded.weights.run_encoded(encoded, functools.partial(_judge, loaded)):
             tagged = (0.0, 0.0)
             if bad is not None:
                 own = bad[1 : len(first[at]) - 1]  # without the marks of beginning and end
@@ -107,12 +106,9 @@ def _estimate(loaded: comet.Checkpoint, source: Any, output: Any, reference: Any
     import torch
 
     to_reference, to_source = (output - reference).abs(), (output - source).abs()
+    parts = [source, output, reference, output * reference, to_reference, output * source, to_source]
     with torch.inference_mode():
-        return float(
-            loaded.estimator(
-                torch.cat([source, output, reference, output * reference, to_reference, output * source, to_source])
-            )
-        )
+        return float(loaded.estimator(torch.cat(parts)))
 
 
 def _tokens(loaded: comet.Checkpoint, text: str) -> list[int]:

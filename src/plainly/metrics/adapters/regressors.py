@@ -14,7 +14,6 @@ from plainly.metrics.adapters import weights
 from plainly.metrics.adapters.weights import PublishedMetric
 from plainly.metrics.means import mean_rows
 from plainly.protocol import Floats
-from plainly.registry import choice
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,10 +31,7 @@ class PublishedSle(PublishedMetric):
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         loaded = weights.classifier(self.model, labels=1)
-        source = evalset.prepare(
-            ("sle-published", self.model), lambda evalset: weights.values(loaded, evalset.sources, longest=128)[:, 0]
-        )
-        level = weights.values(loaded, outputs, longest=128)[:, 0]
+        level, source = _one_by_one(self, loaded, evalset, outputs, longest=128)
         error = np.abs(level - self.target) if self.target is not None else np.full(len(outputs), np.nan)
         return mean_rows(level - source, level, source, error)
 
@@ -59,11 +55,8 @@ class MeaningBert(PublishedMetric):
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         loaded = weights.classifier(self.model, labels=1)
         pairs = list(zip(evalset.sources, outputs, strict=True))
-        kept = _percent(
-            weights.values(loaded, pairs, longest=self.longest)[:, 0],
-            str(getattr(loaded.model.config, "meaningbert_output_head", None) or "linear"),
-            model=self.model,
-        )
+        head = str(getattr(loaded.model.config, "meaningbert_output_head", None) or "linear")
+        kept = _percent(weights.values(loaded, pairs, longest=self.longest)[:, 0], head, model=self.model)
         return mean_rows(np.clip(kept, 0, 100) if self.clip else kept)
 
 
@@ -114,9 +107,6 @@ class Regressor(PublishedMetric):
     name: ClassVar[str] = "regressor"
     outputs: ClassVar[tuple[str, ...]] = ("value", "delta")
 
-    def __post_init__(self) -> None:
-        choice(self.reads, ("output", "pair"), parameter="reads")
-
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         weights.require()
         if not self.model:
@@ -126,12 +116,22 @@ class Regressor(PublishedMetric):
             pairs = list(zip(evalset.sources, outputs, strict=True))
             value = weights.values(loaded, pairs, longest=self.longest)[:, 0]
             return mean_rows(value, np.full(len(outputs), np.nan))
-        source = evalset.prepare(
-            ("regressor", self.model, self.longest),
-            lambda evalset: weights.values(loaded, evalset.sources, longest=self.longest)[:, 0],
-        )
-        value = weights.values(loaded, outputs, longest=self.longest)[:, 0]
+        value, source = _one_by_one(self, loaded, evalset, outputs, longest=self.longest)
         return mean_rows(value, value - source)
+
+
+def _one_by_one(
+    metric: PublishedSle | Regressor,
+    loaded: weights.PublishedModel,
+    evalset: EvalSet,
+    outputs: Sequence[str],
+    *,
+    longest: int,
+) -> tuple[Floats, Floats]:
+    """The values of outputs and sources, each text by itself."""
+    key = (metric.name, metric.model, longest)
+    source = evalset.prepare(key, lambda evalset: weights.values(loaded, evalset.sources, longest=longest)[:, 0])
+    return weights.values(loaded, outputs, longest=longest)[:, 0], source
 
 
 def _percent(values: Floats, head: str, *, model: str) -> Floats:

@@ -115,21 +115,15 @@ def _kept(scenes: Sequence[Event], sentences: Sequence[set[str]]) -> float:
 
 
 def _parser(name: str) -> Parser:
-    return _PARSERS.get(name) or _spacy(name)
-
-
-def _spacy(name: str) -> Parser:
+    if name in _PARSERS:
+        return _PARSERS[name]
     loaded = pipeline(name, metric="samsa", parameter="parser", gives=("DEP", "POS", "LEMMA"), exclude=("ner",))
 
-    def parse(texts: Sequence[str]) -> list[Sentences]:
-        return [_sentences(document) for document in loaded.pipe(texts)]
+    def sentences(document: Any) -> Sentences:
+        return [
+            [Word(token.lemma_.casefold(), token.pos_, token.dep_, token.head.i - sentence.start) for token in sentence]
+            for sentence in document.sents
+            if any(token.is_alpha or token.like_num for token in sentence)
+        ]
 
-    return parse
-
-
-def _sentences(document: Any) -> Sentences:
-    return [
-        [Word(token.lemma_.casefold(), token.pos_, token.dep_, token.head.i - sentence.start) for token in sentence]
-        for sentence in document.sents
-        if any(token.is_alpha or token.like_num for token in sentence)
-    ]
+    return lambda texts: list(map(sentences, loaded.pipe(texts)))

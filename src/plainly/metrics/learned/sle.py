@@ -52,15 +52,11 @@ class Sle(Metric):
         of_output = model.estimates(outputs)
         level, source = of_output[:, 0], of_source[:, 0]
         unknown = np.full(len(outputs), np.nan)
-        cefr = model.heads.index("cefr") if "cefr" in model.heads else None
-        return mean_rows(
-            level - source,
-            level,
-            source,
-            unknown if self.target is None else np.abs(level - self.target),  # Cripwell et al. 2023, Eq. 4
-            unknown if cefr is None else of_output[:, cefr],
-            unknown if cefr is None else of_source[:, cefr],
-        )
+        error = unknown if self.target is None else np.abs(level - self.target)  # Cripwell et al. 2023, Eq. 4
+        cefr = [unknown, unknown]
+        if "cefr" in model.heads:
+            cefr = [estimates[:, model.heads.index("cefr")] for estimates in (of_output, of_source)]
+        return mean_rows(level - source, level, source, error, *cefr)
 
     def score(self, totals: Floats) -> Floats:
         scored = totals[..., totals.shape[-1] // 2, None]  # the count of the first column, delta
@@ -69,8 +65,7 @@ class Sle(Metric):
 
 def by_document(metric: Metric, rows: Floats, groups: Sequence[str]) -> dict[str, Floats]:
     """The scores of each document from its sentences: ``by_document(s.metric, s.rows, evalset.groups)``."""
-    names = list(dict.fromkeys(groups))
-    place = {name: at for at, name in enumerate(names)}
-    totals = np.zeros((len(names), rows.shape[1]))
+    place = {name: at for at, name in enumerate(dict.fromkeys(groups))}
+    totals = np.zeros((len(place), rows.shape[1]))
     np.add.at(totals, [place[group] for group in groups], rows)
-    return dict(zip(names, metric.score(totals), strict=True))
+    return dict(zip(place, metric.score(totals), strict=True))
