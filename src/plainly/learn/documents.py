@@ -10,16 +10,18 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from plainly.errors import BadInput, way
+from plainly.evalset import EvalSet
 from plainly.files import write_whole
-from plainly.learn.levels import LevelledSentences, cut, grades
+from plainly.learn.levels import LevelledSentences, cut
 from plainly.learn.recipe import SHIPPED
+from plainly.metrics.readability import Fkgl
 
 # Sentences of these sets are never trained on: metrics are judged on them.
 _NEVER_TRAINED_ON = (
@@ -145,17 +147,22 @@ def from_documents(
 ) -> LevelledTexts:
     """Texts from documents and the names of their levels; sentences that are among ``held_out`` are left out."""
     levelled = cut(articles, names, texts, scale=scale)
-    secret = {_plain(sentence) for sentence in held_out}
+    secret = set(map(_plain, held_out))
     levelled = levelled[np.array([_plain(sentence) not in secret for sentence in levelled.sentences])]
     if rated is not None:
         rated = rated[[_plain(sentence) not in secret for sentence in rated.sentences]]
-    return LevelledTexts(levelled, tuple(grades(levelled.sentences).tolist()), rated, tuple(sources))
+    fkgl = Fkgl()
+    rows = fkgl.measure(EvalSet.of(items=len(levelled)), levelled.sentences)
+    return LevelledTexts(levelled, tuple(fkgl.score(rows)[:, 0].tolist()), rated, tuple(sources))
 
 
 def _shipped_texts() -> LevelledTexts:
     """What the shipped model was trained on: OneStopEnglish, and the Wiki-Auto part of CEFR-SP as second scale."""
     from plainly import data
 
+    held_out = chain.from_iterable(
+        (*evalset.sources, *chain.from_iterable(evalset.references)) for evalset in map(data.load, _NEVER_TRAINED_ON)
+    )
     texts = data.table("onestopenglish/texts")
     cefr = data.table("cefr-sp/wiki-auto")
     rated = RatedSentences(
@@ -172,7 +179,7 @@ def _shipped_texts() -> LevelledTexts:
         # The paper's levels lie 1 apart on 0–4; the three levels of OneStopEnglish take its ends and its middle.
         scale={"advanced": 0, "intermediate": 2, "elementary": 4},
         rated=rated,
-        held_out=_held_out(),
+        held_out=held_out,
         sources=("onestopenglish/texts", "cefr-sp/wiki-auto"),
     )
 
@@ -182,16 +189,6 @@ def close_up(text: str) -> str:
     for pattern, replacement in (*_QUOTES, *_CLOSE_UP):
         text = re.sub(pattern, replacement, text)
     return text
-
-
-def _held_out() -> Iterable[str]:
-    from plainly import data
-
-    for name in _NEVER_TRAINED_ON:
-        evalset = data.load(name)
-        yield from evalset.sources
-        for references in evalset.references:
-            yield from references
 
 
 def _plain(text: str) -> str:

@@ -92,15 +92,6 @@ def part(levelled: LevelledSentences, *, valid: float, test: float, seed: int = 
     return Parts(train=levelled[which == 2], valid=levelled[which == 0], test=levelled[which == 1])
 
 
-def grades(sentences: Sequence[str]) -> Floats:
-    """The Flesch-Kincaid grade of each sentence."""
-    from plainly.evalset import EvalSet
-    from plainly.metrics.readability import Fkgl
-
-    fkgl = Fkgl()
-    return fkgl.score(fkgl.measure(EvalSet.of(items=len(sentences)), sentences))[:, 0]
-
-
 def _level(name: float | str, scale: Mapping[str, float], document: int) -> float:
     if str(name) in scale:
         return float(scale[str(name)])

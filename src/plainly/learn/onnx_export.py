@@ -14,7 +14,6 @@ import torch
 
 from plainly.errors import MissingExtra, PlainlyError, way
 from plainly.learn.estimator import Estimator, encode, predict
-from plainly.learn.quantise import quantise
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,8 @@ def export(
     """
     try:
         import onnx
+
+        from plainly.learn.quantise import quantise
     except ImportError:
         raise MissingExtra("Exporting a model", package="onnx", extra="train") from None
     directory.mkdir(parents=True, exist_ok=True)

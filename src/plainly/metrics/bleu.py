@@ -62,7 +62,9 @@ class Bleu(CheckedMetric):
     def score(self, totals: Floats) -> Floats:
         correct, total = totals[..., :ORDER].copy(), totals[..., ORDER : 2 * ORDER].copy()
         output_length, reference_length = totals[..., -2], totals[..., -1]
-        penalty = _brevity_penalty(output_length, reference_length)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            penalty = np.exp(np.minimum(1 - reference_length / output_length, 0.0))
+        penalty = np.where(output_length > 0, penalty, np.where(reference_length > 0, 0.0, 1.0))
         any_match = np.asarray(correct[..., : self.max_order].any(axis=-1))
         precisions, defined = self._precisions(correct, total)
         orders = np.arange(ORDER) < self.max_order
@@ -107,9 +109,3 @@ def _closest(lengths: Ints, reference_lengths: Ints) -> Ints:
     distance[reference_lengths < 0] = np.iinfo(np.int64).max
     nearest: Ints = np.take_along_axis(reference_lengths, distance.argmin(axis=1)[:, None], axis=1)[:, 0]
     return nearest
-
-
-def _brevity_penalty(output_length: Floats, reference_length: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        penalty = np.exp(np.minimum(1 - reference_length / output_length, 0.0))
-    return np.where(output_length > 0, penalty, np.where(reference_length > 0, 0.0, 1.0))

@@ -69,13 +69,16 @@ class Edits(MeanMetric):
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         bags = compare_words(evalset, outputs, lowercase=self.lowercase)
         longer = np.maximum(bags.source, bags.output)
+        fold = str.lower if self.lowercase else str
+        pairs = zip(evalset.sources, outputs, strict=True)
+        copies = [fold(source).split() == fold(output).split() for source, output in pairs]  # but for white space
         return mean_rows(
             ratio(bags.kept, longer),
             ratio(bags.output - bags.kept, longer),
             ratio(bags.source - bags.kept, longer),
             ratio(bags.output - bags.kept, bags.output),
             ratio(bags.source - bags.kept, bags.source),
-            _copies(evalset, outputs, lowercase=self.lowercase),
+            np.array(copies, dtype=np.float64),
         )
 
 
@@ -142,7 +145,9 @@ class Quality(MeanMetric):
 
     def _read(self, texts: Sequence[str]) -> tuple[list[str], Floats]:
         """The 13a text and how many sentences EASSE finds in it; Punkt sees the case that the text is compared in."""
-        joined = [_text_13a(text.lower() if self.lowercase else text) for text in texts]
+        whole = tokenise.unbroken([text.lower() for text in texts] if self.lowercase else texts)
+        # A chunk may vanish (<skipped>), and then leaves no space behind.
+        joined = [" ".join(filter(None, map(_chunk_13a, text.split()))) for text in whole]
         if self.sentences == "punkt":
             return joined, counts.punkt_counts(joined).astype(np.float64)
         return joined, counts.count_easse(texts)[:, 0].astype(np.float64)
@@ -187,18 +192,6 @@ def _lists(encoded: Ragged) -> list[list[int]]:
 @functools.lru_cache(maxsize=200_000)
 def _chunk_13a(chunk: str) -> str:
     return " ".join(tokenise.tokens_13a(chunk))
-
-
-def _text_13a(text: str) -> str:
-    # A chunk may vanish (<skipped>), and then leaves no space behind.
-    return " ".join(filter(None, map(_chunk_13a, tokenise.unbroken([text])[0].split())))
-
-
-def _copies(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> Floats:
-    """Whether each output is its source, but for white space."""
-    fold = str.lower if lowercase else str
-    same = [fold(a).split() == fold(b).split() for a, b in zip(evalset.sources, outputs, strict=True)]
-    return np.array(same, dtype=np.float64)
 
 
 def _sizes(texts: Sequence[str]) -> Floats:

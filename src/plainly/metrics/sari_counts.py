@@ -26,7 +26,10 @@ def _kept_with_block(build: Callable[[ReferenceSide], Floats]) -> cached_propert
     """A sum that is made when it is first asked for and kept with the block, since it is the same for every output."""
 
     def get(side: ReferenceSide) -> Floats:
-        return side.block.derive(("sari", build.__name__, side.reference_count), lambda _: build(side))
+        kept, key = side.block.kept_sums, (build.__name__, side.reference_count)
+        if key not in kept:
+            kept[key] = build(side)
+        return kept[key]
 
     return cached_property(get)
 
@@ -223,9 +226,12 @@ def spurious_additions(evalset: EvalSet, block: Block, outputs: Sequence[str]) -
         cased = source.split()
         texts = [text.lower().split(" ") for text in (source, output, *references)]
         for order in range(ORDER):
-            in_source, in_output, *in_references = ({*_grams(words, order + 1)} for words in texts)
+            in_source, in_output, *in_references = (
+                set(zip(*(words[at:] for at in range(order + 1)), strict=False)) for words in texts
+            )
             for gram in (in_output - in_source) & set().union(*in_references):
-                spurious[item, order] += _is_subsequence([word for word in gram if word], cased)
+                rest = iter(cased)
+                spurious[item, order] += all(word in rest for word in gram if word)
     return spurious
 
 
@@ -300,12 +306,3 @@ def _ratio(numerator: Floats | Ints, denominator: Floats | Ints, undefined: floa
 
 def _f1(precision: Floats, recall: Floats) -> Floats:
     return _ratio(2 * precision * recall, precision + recall)
-
-
-def _grams(words: Sequence[str], length: int) -> list[tuple[str, ...]]:
-    return [tuple(words[at : at + length]) for at in range(len(words) - length + 1)]
-
-
-def _is_subsequence(words: Sequence[str], text: Sequence[str]) -> bool:
-    rest = iter(text)
-    return all(word in rest for word in words)

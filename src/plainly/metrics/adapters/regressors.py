@@ -30,8 +30,7 @@ class PublishedSle(PublishedMetric):
     outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source", "error")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        loaded = weights.classifier(self.model, labels=1)
-        level, source = _one_by_one(self, loaded, evalset, outputs, longest=128)
+        level, source = _one_by_one(self.model, evalset, outputs, longest=128)
         error = np.abs(level - self.target) if self.target is not None else np.full(len(outputs), np.nan)
         return mean_rows(level - source, level, source, error)
 
@@ -111,35 +110,28 @@ class Regressor(PublishedMetric):
         weights.require()
         if not self.model:
             raise BadSpec("regressor needs a model: regressor(model=NAME-OR-DIRECTORY)")
-        loaded = weights.classifier(self.model, labels=1)
         if self.reads == "pair":
+            loaded = weights.classifier(self.model, labels=1)
             pairs = list(zip(evalset.sources, outputs, strict=True))
             value = weights.values(loaded, pairs, longest=self.longest)[:, 0]
             return mean_rows(value, np.full(len(outputs), np.nan))
-        value, source = _one_by_one(self, loaded, evalset, outputs, longest=self.longest)
+        value, source = _one_by_one(self.model, evalset, outputs, longest=self.longest)
         return mean_rows(value, value - source)
 
 
-def _one_by_one(
-    metric: PublishedSle | Regressor,
-    loaded: weights.PublishedModel,
-    evalset: EvalSet,
-    outputs: Sequence[str],
-    *,
-    longest: int,
-) -> tuple[Floats, Floats]:
+def _one_by_one(model: str, evalset: EvalSet, outputs: Sequence[str], *, longest: int) -> tuple[Floats, Floats]:
     """The values of outputs and sources, each text by itself."""
-    key = (metric.name, metric.model, longest)
+    loaded = weights.classifier(model, labels=1)
+    key = ("regressor", model, longest)
     source = evalset.prepare(key, lambda evalset: weights.values(loaded, evalset.sources, longest=longest)[:, 0])
     return weights.values(loaded, outputs, longest=longest)[:, 0], source
 
 
 def _percent(values: Floats, head: str, *, model: str) -> Floats:
     """MeaningBERT's percentages from what the network gives, by the output that its configuration names."""
-    if head == "linear":
-        return values
     if head == "sigmoid":
         return 100 / (1 + np.exp(-values))
-    if head in ("normalized", "clamped"):
-        return 100 * values
+    factors = {"linear": 1, "normalized": 100, "clamped": 100}
+    if head in factors:
+        return factors[head] * values
     raise BadInput(f"{model!r} has the output {head!r}; MeaningBERT's are linear, sigmoid, normalized and clamped.")
