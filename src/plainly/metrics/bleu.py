@@ -28,11 +28,7 @@ _SMOOTHING_VALUES = {"none": 0.0, "exp": 0.0, "floor": 0.1, "add-k": 1.0}
 
 @dataclass(frozen=True, repr=False)
 class Bleu(CheckedMetric):
-    """BLEU on 0–100, equal to sacrebleu's, with n-gram precisions, brevity penalty and lengths.
-
-    Counts n-grams shared with the references. ``variant=multi-bleu`` is Moses' multi-bleu.perl: text split at white
-    space, no smoothing. For scores of single sentences set ``effective_order=true``, as sacrebleu's sentence BLEU does.
-    """
+    """BLEU on 0–100, equal to sacrebleu's, with n-gram precisions, brevity penalty and lengths."""
 
     name: ClassVar[str] = "bleu"
     needs: ClassVar[Needs] = frozenset({"references"})

@@ -21,10 +21,7 @@ from plainly.text.tokenise import TOKENISERS
 
 @dataclass(frozen=True, repr=False)
 class IBleu(CheckedMetric):
-    """iBLEU (Sun and Zhou 2012): alpha × BLEU against the references − (1 − alpha) × BLEU against the source.
-
-    Rewards closeness to the references and punishes copying; inherits what BLEU does to split sentences.
-    """
+    """iBLEU (Sun and Zhou 2012): alpha × BLEU against the references − (1 − alpha) × BLEU against the source."""
 
     name: ClassVar[str] = "ibleu"
     needs: ClassVar[Needs] = frozenset({"source", "references"})
@@ -60,11 +57,7 @@ class IBleu(CheckedMetric):
 
 @dataclass(frozen=True, repr=False)
 class TBleu(MeanMetric):
-    """T-BLEU (Štajner et al. 2014): mean over sentences of BLEU with as many orders as have a match.
-
-    Plain sentence BLEU is 0 without a shared 4-gram; T-BLEU then uses shorter n-grams. Compared with the source by
-    default, as in the paper, where it estimates meaning preservation; ``against=references`` compares with those.
-    """
+    """T-BLEU (Štajner et al. 2014): mean over sentences of BLEU with as many orders as have a match."""
 
     name: ClassVar[str] = "tbleu"
     better: ClassVar[Better] = "higher"
@@ -91,11 +84,7 @@ class TBleu(MeanMetric):
 
 @dataclass(frozen=True, repr=False)
 class FkBleu(CheckedMetric):
-    """FK-BLEU (Xu et al. 2016): iBLEU × sigmoid of how much easier, by FKGL, the output is than the source.
-
-    The paper prints the difference as output − source, which rewards harder text; ``direction=printed`` computes
-    that, the default turns it round. Whatever drives FKGL (full stops at random, for one) drives this too.
-    """
+    """FK-BLEU (Xu et al. 2016): iBLEU × sigmoid of how much easier, by FKGL, the output is than the source."""
 
     name: ClassVar[str] = "fkbleu"
     needs: ClassVar[Needs] = frozenset({"source", "references"})

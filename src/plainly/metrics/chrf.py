@@ -12,18 +12,15 @@ import numpy as np
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.metrics.means import CheckedMetric
+from plainly.protocol import Better, Floats, Needs
 
 _PUNCTUATION = frozenset(string.punctuation)
 
 
 @dataclass(frozen=True, repr=False)
-class Chrf(Metric):
-    """chrF on 0–100 (Popović 2015). ``word_order=2`` is chrF++.
-
-    More forgiving than BLEU about word forms; like BLEU it rewards closeness to the references, and a copy of the
-    source is close to them.
-    """
+class Chrf(CheckedMetric):
+    """chrF on 0–100 (Popović 2015). ``word_order=2`` is chrF++."""
 
     name: ClassVar[str] = "chrf"
     needs: ClassVar[Needs] = frozenset({"references"})

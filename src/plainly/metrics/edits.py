@@ -25,12 +25,7 @@ from plainly.text.ragged import Ragged
 
 @dataclass(frozen=True, repr=False)
 class LevenshteinEdits(MeanMetric):
-    """Levenshtein distance and similarity to the source, in characters and in words, averaged over items.
-
-    ``ratio`` is the similarity of EASSE and tseval, in which a substitution costs two edits; ``similarity`` is one
-    minus the distance by the length of the longer text. Characters are those of the text as written, words its 13a
-    tokens. A copy is 1: closeness to the source says nothing about whether the output is simple.
-    """
+    """Levenshtein distance and similarity to the source, in characters and in words, averaged over items."""
 
     lowercase: bool = False
 
@@ -52,13 +47,7 @@ class LevenshteinEdits(MeanMetric):
 
 @dataclass(frozen=True, repr=False)
 class Edits(MeanMetric):
-    """Words added, deleted and kept, and how many outputs are exact copies: averages over items, from 0 to 1.
-
-    Words are 13a tokens, punctuation included, counted with repetition and without regard to order. ``added``,
-    ``deleted`` and ``kept`` are shares of the longer of the two texts (``added`` and ``deleted`` as in tseval and
-    EASSE); ``added_of_output`` and ``deleted_of_source`` are shares of the text that the words stand in. Whether an
-    addition is invented or a deletion is a loss, they cannot say.
-    """
+    """Words added, deleted and kept, and how many outputs are exact copies: averages over items, from 0 to 1."""
 
     lowercase: bool = False
 
@@ -84,12 +73,7 @@ class Edits(MeanMetric):
 
 @dataclass(frozen=True, repr=False)
 class Compression(MeanMetric):
-    """How long the outputs are beside their sources: 1 is as long, 0.5 half as long.
-
-    ``compression`` is the mean over items of characters out by characters in (tseval's and EASSE's compression
-    ratio, but of the text as written); ``corpus`` divides the totals; ``words`` and ``words_corpus`` are the same in
-    words. Short is not simple: deleting half the meaning gives 0.5 too.
-    """
+    """How long the outputs are beside their sources: 1 is as long, 0.5 half as long."""
 
     name: ClassVar[str] = "compression"
     outputs: ClassVar[tuple[str, ...]] = ("compression", "corpus", "words", "words_corpus")
@@ -107,13 +91,7 @@ class Compression(MeanMetric):
 
 @dataclass(frozen=True, repr=False)
 class Quality(MeanMetric):
-    """EASSE's quality estimation: six of its seven numbers, by its definitions.
-
-    All are averages over items on 13a text: compression ratio, sentence splits (sentences out by sentences in),
-    Levenshtein similarity, exact copies, and the proportions of additions and deletions. EASSE's seventh, lexical
-    complexity, depends on a frequency list that is not to be had as a package: see the metric ``lexical``. They
-    describe what a system does; none of them is quality.
-    """
+    """EASSE's quality estimation: six of its seven numbers, by its definitions."""
 
     lowercase: bool = False
     sentences: Sentences = "rules"

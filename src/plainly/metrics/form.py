@@ -19,14 +19,7 @@ from plainly.text.counts import Sentences
 
 @dataclass(frozen=True, repr=False)
 class Splits(MeanMetric):
-    """How often a source sentence became several, by two definitions, and how many sentences go in and come out.
-
-    ``split`` is the share of items with more sentences in the output than in the source, ``merged`` of those with
-    fewer. ``full_stops`` is the definition of Tanprasert & Kauchak (2021): the share of items with more full-stop
-    characters than the source, which counts abbreviations and decimals too. ``ratio`` is the mean of sentences out by
-    sentences in (tseval's sentence splits). ``sentences_in`` and ``sentences_out`` are means per item. Where a
-    sentence was split well and where a full stop merely fell into it, look the same here.
-    """
+    """How often a source sentence became several, by two definitions, and how many sentences go in and come out."""
 
     sentences: Sentences = "rules"
 
@@ -54,15 +47,7 @@ class Splits(MeanMetric):
 
 @dataclass(frozen=True, repr=False)
 class Length(CheckedMetric):
-    """How long sentences and words are, over the whole text, and how long an output is on average.
-
-    These are the parts of the readability formulas, reported as what they are. ``words``, ``sentences`` and
-    ``characters`` are means per output; characters are letters and digits.
-
-    ``variant=kauchak`` counts words as in Tanprasert & Kauchak (2021): chunks between spaces, and every run of
-    punctuation between spaces as well, so that "a , b" has three words. Give the whole file as one text, and
-    ``sentences=punkt``, for their average length.
-    """
+    """How long sentences and words are, over the whole text, and how long an output is on average."""
 
     variant: Literal["plainly", "kauchak"] = "plainly"
     sentences: Sentences = "rules"

@@ -13,8 +13,8 @@ import numpy as np
 
 from plainly.errors import BadSpec, MissingExtra
 from plainly.evalset import EvalSet
-from plainly.metrics.means import mean_rows, means, ratio
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.metrics.means import CheckedMetric, mean_rows, means, ratio
+from plainly.protocol import Better, Floats, Needs
 from plainly.text.words import words
 
 # Words that say how a sentence is built, not what it is about; tseval leaves such words out of its quartile.
@@ -24,16 +24,8 @@ _RARE = 3.0  # less than once in a million words
 
 
 @dataclass(frozen=True, repr=False)
-class Lexical(Metric):
-    """How common the words of the outputs are, by their frequency in everyday text.
-
-    ``zipf`` is the mean Zipf frequency of the words (7: the most common, 3: once in a million; higher is easier),
-    ``rare`` the share of words below 3, ``unknown`` the share that the list does not have (they count as 0 in zipf).
-    ``rank_quartile`` is the lexical complexity of tseval and EASSE with another list: per item the third quartile of
-    log(1 + rank) over the content words among the 50,000 most frequent, averaged over items; lower is easier. EASSE
-    ranks by English Wikipedia, this by wordfreq, so the values are close in meaning but not equal. A rare word is
-    not always a hard one (names), and a frequent word can be used in a hard sense.
-    """
+class Lexical(CheckedMetric):
+    """How common the words of the outputs are, by their frequency in everyday text."""
 
     language: str = "en"
 

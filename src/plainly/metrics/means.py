@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from functools import cache
-from typing import ClassVar, Literal, get_args, get_origin, get_type_hints
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 
+_DETAILS = tomllib.loads(Path(__file__).with_name("details.toml").read_text(encoding="utf-8"))
+
 
 class CheckedMetric(Metric):
-    """A metric that, when it is made, checks the parameters for which there are only certain values (``Literal``)."""
+    """A metric that, when it is made, checks the parameters for which there are only certain values (``Literal``).
+
+    Its docstring is one line; what users read beyond that (``plainly metrics NAME``, ``help``) is in ``details.toml``.
+    """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if details := _DETAILS.get(cls.__dict__.get("name")):
+            cls.__doc__ = f"{(cls.__doc__ or '').strip()}\n\n{details}"
 
     def __post_init__(self) -> None:
         for parameter, allowed in _choices(type(self)).items():

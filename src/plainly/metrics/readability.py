@@ -42,16 +42,7 @@ class Formula(CheckedMetric):
 
 @dataclass(frozen=True, repr=False)
 class Fkgl(Formula):
-    """Flesch-Kincaid grade level: words per sentence and syllables per word, on the scale of US school years.
-
-    It says how long the words and sentences are. It cannot say whether an output is simpler, fluent or true, and full
-    stops put in at random lower it as far as one likes: report its parts, never rank systems by it. It is not cut off
-    at 0 and is undefined for text without words.
-
-    ``variant=easse`` counts as EASSE does: 13a tokens in lower case, punctuation counted as words. Sentences are found
-    by rules, or by NLTK's Punkt with ``sentences=punkt``; syllables are counted by rules, or looked up with
-    ``syllables=cmudict``. The rules need nothing installed and differ between the variants.
-    """
+    """Flesch-Kincaid grade level: words per sentence and syllables per word, on the scale of US school years."""
 
     variant: Literal["plainly", "easse"] = "plainly"
     sentences: Sentences = "rules"
@@ -80,10 +71,7 @@ class Fkgl(Formula):
 
 @dataclass(frozen=True, repr=False)
 class Flesch(Formula):
-    """Flesch reading ease: the same two lengths as FKGL, on a scale where 100 is very easy and 0 very hard.
-
-    Higher is easier. What is said of FKGL holds here: it rewards short sentences, however they came about.
-    """
+    """Flesch reading ease: the same two lengths as FKGL, on a scale where 100 is very easy and 0 very hard."""
 
     sentences: Sentences = "rules"
     syllables: Syllables = "rules"
@@ -100,10 +88,7 @@ class Flesch(Formula):
 
 @dataclass(frozen=True, repr=False)
 class Ari(Formula):
-    """Automated readability index: characters per word and words per sentence, as a US school year.
-
-    It counts no syllables, so it needs no rules of English pronunciation; otherwise as blind as FKGL.
-    """
+    """Automated readability index: characters per word and words per sentence, as a US school year."""
 
     sentences: Sentences = "rules"
 
@@ -133,11 +118,7 @@ class ColemanLiau(Formula):
 
 @dataclass(frozen=True, repr=False)
 class Smog(Formula):
-    """SMOG grade: how many words of three or more syllables there are in thirty sentences.
-
-    It was fitted on samples of thirty sentences, and other amounts are scaled to thirty; for a single sentence it says
-    little.
-    """
+    """SMOG grade: how many words of three or more syllables there are in thirty sentences."""
 
     sentences: Sentences = "rules"
     syllables: Syllables = "rules"
@@ -153,11 +134,7 @@ class Smog(Formula):
 
 @dataclass(frozen=True, repr=False)
 class GunningFog(Formula):
-    """Gunning fog index: words per sentence and the share of complex words, as years of schooling.
-
-    Complex words have three or more syllables and are no proper nouns, no compounds of short words and not long only
-    by -es, -ed or -ing. Without a tagger every capitalised word passes for a proper noun.
-    """
+    """Gunning fog index: words per sentence and the share of complex words, as years of schooling."""
 
     sentences: Sentences = "rules"
     syllables: Syllables = "rules"

@@ -54,15 +54,7 @@ _PARTS = tuple(
 
 @dataclass(frozen=True, repr=False)
 class Sari(CheckedMetric):
-    """SARI on 0–100, with add, keep and delete, and each of them for n = 1 to 4 with precision (_p) and recall (_r).
-
-    Compares output, source and references, so it can reward a change, unlike BLEU; but it compares words only: it sees
-    neither meaning nor grammar, and a fluent sentence in other words than the references' scores low.
-
-    Parameters left at ``auto`` follow the variant. ``reference_count`` counts every item as having that many
-    references, the missing ones saying nothing: it reproduces numbers that were published from files with blank
-    references, and should not be used otherwise.
-    """
+    """SARI on 0–100, with add, keep and delete, and each of them for n = 1 to 4 with precision (_p) and recall (_r)."""
 
     name: ClassVar[str] = "sari"
     needs: ClassVar[Needs] = frozenset({"source", "references"})

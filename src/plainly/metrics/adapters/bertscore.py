@@ -27,12 +27,7 @@ _WITH_SPACES = frozenset({"roberta", "gpt2", "bart", "longformer", "deberta"})  
 
 @dataclass(frozen=True, repr=False)
 class BertScore(PublishedMetric):
-    """Token-matching F1, precision and recall, 0–100, of the best reference (or of the source).
-
-    ``layer`` is the hidden layer the vectors are taken from (the package's default for roberta-large is 17), ``idf``
-    weighs tokens by how rare they are in the references, ``baseline`` is the package's baseline file for the model, by
-    which scores are rescaled. Marks of beginning and end have no weight but may be matched, as in the package.
-    """
+    """Token-matching F1, precision and recall, 0–100, of the best reference (or of the source)."""
 
     model: str = "FacebookAI/roberta-large"
     layer: int = 17

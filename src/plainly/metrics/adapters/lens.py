@@ -23,12 +23,7 @@ from plainly.protocol import Floats, Needs
 
 @dataclass(frozen=True, repr=False)
 class Lens(PublishedMetric):
-    """LENS: overall quality of a simplification given source and references; 0–100, or unbounded with rescale=false.
-
-    The best reference counts. Scores are mapped to 0–100 by the normal distribution; ``rescale=false`` gives the
-    model's own value, a z-score (lens-metric 1.0 multiplies that by 100). It was trained on SimpEval_past, whose
-    sources are TurkCorpus test sentences: do not judge it there.
-    """
+    """LENS: overall quality of a simplification given source and references; 0–100, or unbounded with rescale=false."""
 
     checkpoint: str = ""
     encoder: str = ""
@@ -61,11 +56,7 @@ class Lens(PublishedMetric):
 
 @dataclass(frozen=True, repr=False)
 class LensSalsa(PublishedMetric):
-    """LENS-SALSA: overall quality without references, 100 times the model's value (mostly, but not always, in 0–100).
-
-    ``bad`` is the percentage of the output's tokens that the model tags as part of a bad edit (probability above one
-    half, the package's threshold). It was trained on edits in SimpEval_2022: do not judge it there.
-    """
+    """LENS-SALSA: overall quality without references, 100 times the model's value (mostly, but not always, in 0–100)."""
 
     checkpoint: str = ""
     encoder: str = ""

@@ -47,14 +47,7 @@ class Question:
 
 @dataclass(frozen=True, repr=False)
 class QuestEval(PublishedMetric):
-    """QuestEval, 0–100: questions about source and output, answered from the other.
-
-    ``answers`` is a spaCy pipeline, or a name given to ``use_answers``. ``bertscore=`` (empty) leaves out closeness in
-    meaning. ``against=references`` compares with the best reference, ``both`` with the best of source and references,
-    as the package does when it is given both. ``weighter`` makes questions about the source count by how much they
-    matter. A text without questions scores 0 in its direction, as in the package; ``questions`` is how many were asked
-    an item.
-    """
+    """QuestEval, 0–100: questions about source and output, answered from the other."""
 
     qa: str = "ThomasNLG/t5-qa_squad2neg-en"
     qg: str = "ThomasNLG/t5-qg_squad1-en"

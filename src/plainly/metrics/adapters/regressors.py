@@ -18,10 +18,7 @@ from plainly.protocol import Floats
 
 @dataclass(frozen=True, repr=False)
 class PublishedSle(PublishedMetric):
-    """SLE with its published weights (Cripwell et al. 2023): RoBERTa, one head, 128 tokens, levels 0 to 4.
-
-    Trained on Newsela; what plainly ships as ``sle`` is another model on the same scale. The two are not comparable.
-    """
+    """SLE with its published weights (Cripwell et al. 2023): RoBERTa, one head, 128 tokens, levels 0 to 4."""
 
     model: str = "liamcripwell/sle-base"
     target: float | None = None
@@ -37,12 +34,7 @@ class PublishedSle(PublishedMetric):
 
 @dataclass(frozen=True, repr=False)
 class MeaningBert(PublishedMetric):
-    """MeaningBERT (Beauchemin et al. 2023): meaning kept between source and output, 0–100.
-
-    The published model gives percentages as they are; one whose configuration names another output (sigmoid,
-    normalized, clamped) is mapped to them. Values beyond 0 and 100 are cut off, as in the authors' scorer;
-    ``clip=false`` leaves them, as on their model card.
-    """
+    """MeaningBERT (Beauchemin et al. 2023): meaning kept between source and output, 0–100."""
 
     model: str = "davebulaval/MeaningBERT"
     longest: int = 512
@@ -61,10 +53,7 @@ class MeaningBert(PublishedMetric):
 
 @dataclass(frozen=True, repr=False)
 class Entailment(PublishedMetric):
-    """Does the source entail the output (``faithful``), and the output the source (``complete``)? Probabilities, 0–100.
-
-    Any model for natural-language inference; which of its labels means entailment is read from its configuration.
-    """
+    """Does the source entail the output (``faithful``), and the output the source (``complete``)? Probabilities, 0–100."""
 
     model: str = "FacebookAI/roberta-large-mnli"
     longest: int = 256
@@ -94,10 +83,7 @@ class Entailment(PublishedMetric):
 
 @dataclass(frozen=True, repr=False)
 class Regressor(PublishedMetric):
-    """Any model with one value, by hub name or directory, of each output or of source and output together.
-
-    ``delta`` is the output's value minus the source's, where each text is scored by itself (``reads=output``).
-    """
+    """Any model with one value, by hub name or directory, of each output or of source and output together."""
 
     model: str = ""
     reads: Literal["output", "pair"] = "output"

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from plainly.evalset import EvalSet
-from plainly.metrics.means import ratio
+from plainly.metrics.means import CheckedMetric, ratio
 from plainly.metrics.pipelines import pipeline
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.protocol import Better, Floats, Needs
 
 
 class Word(NamedTuple):
@@ -50,13 +50,8 @@ def use_parser(name: str, parser: Parser) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Samsa(Metric):
-    """SAMSA-like structural score, 0–100: 100 where each event of the source has an output sentence of its own.
-
-    An output with more sentences than the source has events scores 0, as in SAMSA; ``unpenalised`` leaves out the
-    reward for splitting. ``parser`` is a spaCy pipeline, or a name given to ``use_parser``. Items without an event in
-    the source have no score. It says nothing about words made simpler.
-    """
+class Samsa(CheckedMetric):
+    """SAMSA-like structural score, 0–100: 100 where each event of the source has an output sentence of its own."""
 
     parser: str = "en_core_web_sm"
 

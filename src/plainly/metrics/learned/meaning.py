@@ -22,12 +22,7 @@ from plainly.protocol import Better, Floats, Needs
 
 @dataclass(frozen=True, repr=False)
 class Meaning(CheckedMetric):
-    """Token-matching precision, recall and F1 between output and source (or references), 0–100, averaged over items.
-
-    A copy of the source scores 100: read it beside a simplicity score, never alone. ``against=references`` takes for
-    each item the reference with the best F1. An item without words on one side scores 0; without words on both it has
-    no score.
-    """
+    """Token-matching precision, recall and F1 between output and source (or references), 0–100, averaged over items."""
 
     against: Literal["source", "references"] = "source"
     model: str = encoder.SHIPPED

@@ -11,21 +11,13 @@ import numpy as np
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
 from plainly.metrics.learned import encoder
-from plainly.metrics.means import mean_rows, means
+from plainly.metrics.means import CheckedMetric, mean_rows, means
 from plainly.protocol import Better, Floats, Metric, Needs
 
 
 @dataclass(frozen=True, repr=False)
-class Sle(Metric):
-    """Simplicity level estimate (after Cripwell et al. 2023), 0 (advanced) to 4 (elementary), not cut off at the ends.
-
-    ``delta`` is SLE(output) − SLE(source), the gain in simplicity; ``error`` is |SLE(output) − target|, for systems
-    that aim at a level. ``cefr`` reads the output on the CEFR scale, 1 (A1) to 6 (C2), where lower is simpler.
-
-    It judges simplicity alone: an output that says something else, or less, can be very simple. Report a meaning score
-    beside it. A text without a word has no estimate; ``scored`` says how many items have a delta. ``model`` may be the
-    directory of a model that you trained.
-    """
+class Sle(CheckedMetric):
+    """Simplicity level estimate (after Cripwell et al. 2023), 0 (advanced) to 4 (elementary), not cut off at the ends."""
 
     target: float | None = None
     model: str = encoder.SHIPPED
