@@ -64,7 +64,14 @@ def cut(
 
     rows: list[tuple[str, str, float]] = []
     for number, (article, name, text) in enumerate(zip(articles, levels, texts, strict=True), 1):
-        level = _level(name, scale or {}, number)
+        try:
+            level = float((scale or {}).get(str(name), name))
+        except ValueError:
+            raise BadInput(
+                f"Document {number} has the level {name!r}, which is neither a number nor in the scale "
+                f"({', '.join(scale or ()) or 'none'}). Say what it stands for: "
+                + way("levels={'advanced': 0, 'elementary': 4}", "--levels advanced=0,elementary=4")
+            ) from None
         for paragraph in text.splitlines():
             rows += (
                 (" ".join(sentence.split()), article, level)
@@ -90,19 +97,6 @@ def part(levelled: LevelledSentences, *, valid: float, test: float, seed: int = 
     place = {names[at]: which for which, chosen in enumerate(np.split(order, cuts)) for at in chosen}
     which = np.array([place[article] for article in levelled.articles])
     return Parts(train=levelled[which == 2], valid=levelled[which == 0], test=levelled[which == 1])
-
-
-def _level(name: float | str, scale: Mapping[str, float], document: int) -> float:
-    if str(name) in scale:
-        return float(scale[str(name)])
-    try:
-        return float(name)
-    except ValueError:
-        raise BadInput(
-            f"Document {document} has the level {name!r}, which is neither a number nor in the scale "
-            f"({', '.join(scale) or 'none'}). Say what it stands for: "
-            + way("levels={'advanced': 0, 'elementary': 4}", "--levels advanced=0,elementary=4")
-        ) from None
 
 
 def soften(levels: Floats, grades: Floats, *, span: float = 2.0, exclude: float = 1.0) -> Floats:

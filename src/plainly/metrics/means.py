@@ -24,8 +24,8 @@ class CheckedMetric(Metric):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        if details := _DETAILS.get(cls.__dict__.get("name")):
-            cls.__doc__ = f"{(cls.__doc__ or '').strip()}\n\n{details}"
+        if details := _DETAILS.get(cls.__dict__.get("name", "")):
+            cls.__doc__ = f"{' '.join((cls.__doc__ or '').split())}\n\n{details}"
 
     def __post_init__(self) -> None:
         for parameter, allowed in _choices(type(self)).items():

@@ -26,13 +26,8 @@ Bytes = npt.NDArray[np.uint8]
 _PACKED = 16  # bytes of a chunk that fit a pair of keys
 _PADDING = b"\0" * _PACKED
 # Everything beyond ASCII that str.split() takes for white space: its UTF-8 bytes, as a number of three bytes.
-_WIDE_SPACES = np.array(
-    [
-        int.from_bytes(chr(code).encode().ljust(3, b"\0"), "big")
-        for code in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
-    ],
-    dtype=np.int64,
-)
+_CODES = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
+_WIDE_SPACES = np.array([int.from_bytes(chr(code).encode().ljust(3, b"\0"), "big") for code in _CODES], dtype=np.int64)
 _FIRST_OF_TWO, _FIRST_OF_THREE = 0xC2, 0xE0  # the least first bytes of characters of two and of three bytes
 _RECENT, _RECENT_SHARE = 4096, 16  # how large the small table may grow, and which share of the large one
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(9)], dtype=np.uint64)

@@ -119,10 +119,8 @@ _TEENS = (1, 3, 1, 2, 2, 2, 2, 3, 2, 2)
 
 def _below_hundred(number: int) -> int:
     tens, ones = divmod(number, 10)
-    if tens == 0:
-        return _ONES[ones]
-    if tens == 1:
-        return _TEENS[ones]
+    if tens < 2:
+        return (_ONES, _TEENS)[tens][ones]
     return (3 if tens == 7 else 2) + (_ONES[ones] if ones else 0)
 
 

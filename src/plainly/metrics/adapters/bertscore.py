@@ -47,15 +47,14 @@ class BertScore(PublishedMetric):
             raise BadSpec("bertscore(layer=…) counts from 0, the embeddings; give the package's number of layers.")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        known: Sequence[Sequence[str]] = [[source] for source in evalset.sources]
         if self.against == "references":
             evalset.require_references("bertscore")
-            known: Sequence[Sequence[str]] = evalset.references
-        else:
-            known = [[source] for source in evalset.sources]
+            known = evalset.references
         loaded = _encoder(self.model, self.layer)
-        texts = [*outputs, *(text for row in known for text in row)]
-        vectors = _vectors(loaded, texts, layer=self.layer, longest=self.longest)
-        rarity = self._rarity(loaded, [text for row in known for text in row]) if self.idf else None
+        texts = [text for row in known for text in row]
+        vectors = _vectors(loaded, [*outputs, *texts], layer=self.layer, longest=self.longest)
+        rarity = self._rarity(loaded, texts) if self.idf else None
         floor = self._floor()
         rows = np.zeros((len(outputs), 4))
         for at, (output, others) in enumerate(zip(outputs, known, strict=True)):

@@ -56,7 +56,8 @@ class Lens(PublishedMetric):
 
 @dataclass(frozen=True, repr=False)
 class LensSalsa(PublishedMetric):
-    """LENS-SALSA: overall quality without references, 100 times the model's value (mostly, but not always, in 0–100)."""
+    """LENS-SALSA: overall quality without references, 100 times the model's value (mostly, but not always, in
+    0–100)."""
 
     checkpoint: str = ""
     encoder: str = ""

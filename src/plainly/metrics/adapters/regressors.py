@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from scipy.special import softmax
 
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
@@ -14,6 +15,14 @@ from plainly.metrics.adapters import weights
 from plainly.metrics.adapters.weights import PublishedMetric
 from plainly.metrics.means import mean_rows
 from plainly.protocol import Floats
+
+# MeaningBERT's percentages from what the network gives, by the output that its configuration names.
+_PERCENT: dict[str, Callable[[Floats], Floats]] = {
+    "linear": lambda values: values,
+    "sigmoid": lambda values: 100 / (1 + np.exp(-values)),
+    "normalized": lambda values: 100 * values,
+    "clamped": lambda values: 100 * values,
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,13 +56,18 @@ class MeaningBert(PublishedMetric):
         loaded = weights.classifier(self.model, labels=1)
         pairs = list(zip(evalset.sources, outputs, strict=True))
         head = str(getattr(loaded.model.config, "meaningbert_output_head", None) or "linear")
-        kept = _percent(weights.values(loaded, pairs, longest=self.longest)[:, 0], head, model=self.model)
+        if head not in _PERCENT:
+            raise BadInput(
+                f"{self.model!r} has the output {head!r}; MeaningBERT's are linear, sigmoid, normalized and clamped."
+            )
+        kept = _PERCENT[head](weights.values(loaded, pairs, longest=self.longest)[:, 0])
         return mean_rows(np.clip(kept, 0, 100) if self.clip else kept)
 
 
 @dataclass(frozen=True, repr=False)
 class Entailment(PublishedMetric):
-    """Does the source entail the output (``faithful``), and the output the source (``complete``)? Probabilities, 0–100."""
+    """Does the source entail the output (``faithful``), and the output the source (``complete``)? Probabilities,
+    0–100."""
 
     model: str = "FacebookAI/roberta-large-mnli"
     longest: int = 256
@@ -69,16 +83,12 @@ class Entailment(PublishedMetric):
                 f"{self.model!r} has the labels {', '.join(labels)}; an entailment model names entailment and "
                 "contradiction in its config.json (label2id)."
             )
-        there = self._probabilities(loaded, list(zip(evalset.sources, outputs, strict=True)))
-        back = self._probabilities(loaded, list(zip(outputs, evalset.sources, strict=True)))
+        there, back = (
+            softmax(weights.values(loaded, list(zip(*texts, strict=True)), longest=self.longest), axis=1)
+            for texts in ((evalset.sources, outputs), (outputs, evalset.sources))
+        )
         yes, no = labels["entailment"], labels["contradiction"]
         return mean_rows(100 * there[:, yes], 100 * back[:, yes], 100 * there[:, no])
-
-    def _probabilities(self, loaded: weights.PublishedModel, pairs: list[tuple[str, str]]) -> Floats:
-        logits = weights.values(loaded, pairs, longest=self.longest)
-        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        probabilities: Floats = powers / powers.sum(axis=1, keepdims=True)
-        return probabilities
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,13 +121,3 @@ def _one_by_one(model: str, evalset: EvalSet, outputs: Sequence[str], *, longest
     key = ("regressor", model, longest)
     source = evalset.prepare(key, lambda evalset: weights.values(loaded, evalset.sources, longest=longest)[:, 0])
     return weights.values(loaded, outputs, longest=longest)[:, 0], source
-
-
-def _percent(values: Floats, head: str, *, model: str) -> Floats:
-    """MeaningBERT's percentages from what the network gives, by the output that its configuration names."""
-    if head == "sigmoid":
-        return 100 / (1 + np.exp(-values))
-    factors = {"linear": 1, "normalized": 100, "clamped": 100}
-    if head in factors:
-        return factors[head] * values
-    raise BadInput(f"{model!r} has the output {head!r}; MeaningBERT's are linear, sigmoid, normalized and clamped.")

@@ -77,9 +77,6 @@ def require(*packages: str) -> None:
             raise MissingExtra("A published learned metric", package=package, extra="torch")
 
 
-# Models by hub name or directory, which the spec gives as ``parameter``.
-
-
 def classifier(name: str, *, labels: int | None = None) -> PublishedModel:
     """A model with a classification or regression head."""
     return _load(name, "AutoModelForSequenceClassification", labels)
@@ -122,6 +119,7 @@ def values(loaded: PublishedModel, texts: Sequence[Text], *, longest: int) -> Fl
 
 @lru_cache(maxsize=6)
 def _load(name: str, kind: str, labels: int | None, parameter: str = "model") -> PublishedModel:
+    """A model by hub name or directory, which the spec gives as ``parameter``."""
     require()
     import transformers
 

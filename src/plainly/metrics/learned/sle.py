@@ -17,7 +17,8 @@ from plainly.protocol import Better, Floats, Metric, Needs
 
 @dataclass(frozen=True, repr=False)
 class Sle(CheckedMetric):
-    """Simplicity level estimate (after Cripwell et al. 2023), 0 (advanced) to 4 (elementary), not cut off at the ends."""
+    """Simplicity level estimate (after Cripwell et al. 2023), 0 (advanced) to 4 (elementary), not cut off at the
+    ends."""
 
     target: float | None = None
     model: str = encoder.SHIPPED
