@@ -64,7 +64,10 @@ def fit(
             if (step + 1) % every == 0 or step + 1 == total:
                 state.step, state.loss = step + 1, float(loss.detach())
                 if validation is not None:
-                    state.offer(judge(model, tokenizer, validation, settings, device).doc_mae, model)
+                    error = judge(model, tokenizer, validation, settings, device).doc_mae
+                    if error < state.error:
+                        weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+                        state.error, state.best = error, weights
                 if checkpoint is not None:
                     _keep(checkpoint, state, model, optimiser, schedule)
     if state.best is not None:
@@ -89,11 +92,6 @@ class _State:
     loss: float = math.nan
     error: float = math.inf
     best: dict[str, torch.Tensor] | None = None
-
-    def offer(self, error: float, model: Estimator) -> None:
-        if error < self.error:
-            self.error = error
-            self.best = {name: value.detach().clone() for name, value in model.state_dict().items()}
 
 
 def _batch(step: int, per_epoch: int, n: int, settings: FitSettings) -> list[int]:

@@ -62,14 +62,10 @@ class Chrf(CheckedMetric):
         return np.where(of_reference.sum(axis=-1) > 0, score, np.nan)[..., None]
 
     def _counters(self, text: str) -> list[Counter[str]]:
-        if self.lowercase:
-            text = text.lower()
-        characters = "".join(text.split())
+        text = text.lower() if self.lowercase else text
+        characters, words = "".join(text.split()), _words(text) if self.word_order else []
         counters = [_grams(characters, n) for n in range(1, self.char_order + 1)]
-        if self.word_order:
-            words = _words(text)
-            counters += [_grams(words, n) for n in range(1, self.word_order + 1)]
-        return counters
+        return counters + [_grams(words, n) for n in range(1, self.word_order + 1)]
 
 
 def _grams(units: str | list[str], length: int) -> Counter[str]:

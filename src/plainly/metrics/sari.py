@@ -80,10 +80,6 @@ class Sari(CheckedMetric):
             raise BadSpec("reference_count is 0 (as many as there are) or the number to count.")
 
     @property
-    def rules(self) -> VariantRules:
-        return VARIANTS[self.variant]
-
-    @property
     def counts_references(self) -> npt.NDArray[np.bool_] | None:
         """Which columns of a row count every reference, so that with half of them they are half as large."""
         if self.variant not in ("easse", "star"):
@@ -92,10 +88,10 @@ class Sari(CheckedMetric):
 
     @property
     def _deletes_by_precision(self) -> bool:
-        return (self.rules.delete if self.delete == "auto" else self.delete) == "precision"
+        return (VARIANTS[self.variant].delete if self.delete == "auto" else self.delete) == "precision"
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        rules = self.rules
+        rules = VARIANTS[self.variant]
         evalset.require_references("SARI")
         blocks = ngrams.prepared(
             evalset,
@@ -108,7 +104,7 @@ class Sari(CheckedMetric):
         return np.concatenate([np.append(block, np.ones((len(block), 1)), axis=1) for block in rows])
 
     def score(self, totals: Floats) -> Floats:
-        if self.rules.level == "sentence":
+        if VARIANTS[self.variant].level == "sentence":
             return ratio(totals[..., :-1], totals[..., -1:])
         by_order = totals[..., :-1].reshape(*totals.shape[:-1], len(OPERATIONS), ORDER, 3)
         if self.variant == "joshua":
@@ -124,7 +120,7 @@ class Sari(CheckedMetric):
     def _block_rows(self, evalset: EvalSet, block: ngrams.Block, outputs: Sequence[str]) -> Floats:
         match = ngrams.match(block, outputs)
         side = counts.ReferenceSide(block, self.reference_count)
-        if self.rules.level == "corpus":
+        if VARIANTS[self.variant].level == "corpus":
             measure = counts.joshua_counts if self.variant == "joshua" else counts.easse_counts
             return measure(match, side).reshape(len(block), 9 * ORDER)
         if self.variant == "t2t":

@@ -29,10 +29,7 @@ class ModelAnswer:
 
 @dataclass(frozen=True)
 class PublishedAsker:
-    """The published models, by hub names or directories; an empty name leaves that one out.
-
-    Each list of inputs gives a list of as many results.
-    """
+    """The published models, by hub names or directories; an empty name leaves that one out."""
 
     qa: str
     qg: str

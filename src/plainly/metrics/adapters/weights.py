@@ -94,10 +94,7 @@ def seq2seq(name: str, *, parameter: str) -> PublishedModel:
 
 
 def untrained(name: str, *, parameter: str) -> PublishedModel:
-    """An encoder of the same architecture without its weights, for a checkpoint that has them all.
-
-    It is made anew for each call: whoever fills it must not change what another metric has loaded under this name.
-    """
+    """An encoder without its weights, for a checkpoint that has them all; made anew for whoever fills it."""
     require()
     import transformers
 
