@@ -65,7 +65,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Any:
     questeval.use_answers("table", lambda texts: [PHRASES.get(text, []) for text in texts])
 
     def put(made: Stub) -> Stub:
-        monkeypatch.setattr(questions, "published", lambda *names: made)
+        monkeypatch.setattr(questions, "PublishedAsker", lambda *names: made)
         return made
 
     return put
@@ -223,7 +223,7 @@ def _written(place: str, prompt: str) -> tuple[str, Any]:
 
 
 def test_questions_and_answers_are_what_the_model_writes(t5: str) -> None:
-    asker = questions.published(t5, t5, t5, "", 9)
+    asker = questions.PublishedAsker(t5, t5, t5, "", 9)
     _, tokenizer = _loaded(t5)
     start = {word: tokenizer(word)["input_ids"][0] for word in ("unanswerable", "true")}
     texts = ["the old dog ate the cake .", "he was home .", "the dog slept ."]

@@ -14,7 +14,7 @@ from plainly.errors import BadSpec, DataUnavailable
 from plainly.evalset import EvalSet
 from plainly.metrics.readability import Ari, ColemanLiau, Fkgl, Flesch, GunningFog, Smog
 from plainly.protocol import Metric
-from plainly.text import chunks, counts, sentences, syllables, words
+from plainly.text import chunkindex, counts, sentences, syllables, words
 
 # EASSE at 6a4352e, corpus_fkgl (13a, lower case, Punkt) on the public outputs for TurkCorpus test, 359 items.
 EASSE = {
@@ -205,8 +205,8 @@ def test_scores_are_vectorised(metric: Metric) -> None:
 
 
 def test_a_memo_that_is_full_starts_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "MEMO_LIMIT", 100)
-    monkeypatch.setattr(chunks, "BLOCK", 50)
+    monkeypatch.setattr(chunkindex, "MEMO_LIMIT", 100)
+    monkeypatch.setattr(chunkindex, "BLOCK", 50)
     texts = [f"word{i} other{i}. Next" for i in range(500)]
     scores = _score(Fkgl(), texts)
     assert (scores["words"], scores["sentences"]) == (1500, 1000)

@@ -22,12 +22,10 @@ from plainly.errors import BadInput
 from plainly.files import write_whole
 from plainly.learn import examples as make
 from plainly.learn.documents import LevelledTexts
-from plainly.learn.estimator import Estimator, encode, load_encoder, predict
+from plainly.learn.estimator import Estimator, encode, load_encoder, predict, widen
 from plainly.learn.fit import fit, judge
-from plainly.learn.levels import Parts, part
-from plainly.learn.quality import HeldOutQuality
+from plainly.learn.levels import HeldOutQuality, Parts, part
 from plainly.learn.recipe import Recipe
-from plainly.learn.widen import widen
 from plainly.progress import Progress, unseen
 from plainly.protocol import Floats
 
@@ -62,10 +60,8 @@ class TrainingRun:
         """Train as the recipe says."""
         recipe, settings, parts = self.recipe, self.recipe.last, self.parts
         self._claim()
-        if recipe.teachers:
-            rows, name = self._taught(), "student"
-        else:
-            rows, name = self._labelled(recipe.seed), "model"
+        name = "student" if recipe.teachers else "model"
+        rows = self._taught() if recipe.teachers else self._labelled(recipe.seed)
         model, tokenizer = self._fresh(self.encoder, rows, seed=settings.seed)
         loss = fit(
             model,
@@ -83,8 +79,7 @@ class TrainingRun:
             rated = make.rated(self.corpus, turns=1)
             widen(model, tokenizer, rated, ridge=recipe.ridge, longest=settings.longest, device=self.device)
         judged = {
-            name: judge(model, tokenizer, held_out, settings, self.device)
-            for name, held_out in (("valid", parts.valid), ("test", parts.test))
+            name: judge(model, tokenizer, getattr(parts, name), settings, self.device) for name in ("valid", "test")
         }
         return Trained(model, tokenizer, loss, judged)
 
@@ -137,11 +132,8 @@ class TrainingRun:
     def _claim(self) -> None:
         """A directory holds the parts of one run; parts of two must not be mixed."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        facts = {
-            "recipe": asdict(self.recipe),
-            "encoder": Path(self.encoder).name,
-            "sentences": len(self.corpus.levelled),
-        }
+        sentences = len(self.corpus.levelled)
+        facts = {"recipe": asdict(self.recipe), "encoder": Path(self.encoder).name, "sentences": sentences}
         path = self.directory / "run.json"
         if path.is_file() and json.loads(path.read_text(encoding="utf-8")) != json.loads(json.dumps(facts)):
             raise BadInput(

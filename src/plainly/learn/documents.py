@@ -10,15 +10,18 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from plainly.errors import BadInput, way
+from plainly.evalset import EvalSet
 from plainly.files import write_whole
-from plainly.learn.levels import LevelledSentences, cut, grades
+from plainly.learn.levels import LevelledSentences, cut
 from plainly.learn.recipe import SHIPPED
+from plainly.metrics.readability import Fkgl
 
 # Sentences of these sets are never trained on: metrics are judged on them.
 _NEVER_TRAINED_ON = (
@@ -44,12 +47,8 @@ class RatedSentences:
     parts: tuple[str, ...]
 
     def __getitem__(self, mask: Sequence[bool]) -> RatedSentences:
-        columns = (self.sentences, self.spaced, self.values, self.parts)
-        chosen: list[Any] = [
-            tuple(value for value, keep in zip(column, mask, strict=True) if keep) if column else ()
-            for column in columns
-        ]
-        return RatedSentences(self.name, *chosen)
+        columns: list[Any] = [self.sentences, self.spaced, self.values, self.parts]
+        return RatedSentences(self.name, *(tuple(compress(column, mask)) for column in columns))
 
     @property
     def training(self) -> RatedSentences:
@@ -74,11 +73,7 @@ class LevelledTexts:
     def save(self, path: Path) -> None:
         """One JSON file with everything that training needs."""
         content = {
-            "levelled": {
-                "sentences": self.levelled.sentences,
-                "articles": self.levelled.articles,
-                "levels": self.levelled.levels.tolist(),
-            },
+            "levelled": vars(self.levelled) | {"levels": self.levelled.levels.tolist()},
             "grades": [grade if np.isfinite(grade) else None for grade in self.grades],
             "rated": asdict(self.rated) if self.rated else None,
             "sources": self.sources,
@@ -92,13 +87,12 @@ class LevelledTexts:
             content = json.loads(path.read_text(encoding="utf-8"))
             columns, rated = content["levelled"], content["rated"]
             names = ("sentences", "spaced", "values", "parts")
+            sentences, articles = (tuple(columns[name]) for name in ("sentences", "articles"))
             return cls(
-                levelled=LevelledSentences(
-                    tuple(columns["sentences"]), tuple(columns["articles"]), np.array(columns["levels"], dtype=float)
-                ),
-                grades=tuple(np.nan if grade is None else grade for grade in content["grades"]),
-                rated=RatedSentences(rated["name"], *(tuple(rated[name]) for name in names)) if rated else None,
-                sources=tuple(content["sources"]),
+                LevelledSentences(sentences, articles, np.array(columns["levels"], dtype=float)),
+                tuple(np.nan if grade is None else grade for grade in content["grades"]),
+                RatedSentences(rated["name"], *(tuple(rated[name]) for name in names)) if rated else None,
+                tuple(content["sources"]),
             )
         except (KeyError, ValueError, TypeError) as error:
             raise BadInput(
@@ -153,17 +147,22 @@ def from_documents(
 ) -> LevelledTexts:
     """Texts from documents and the names of their levels; sentences that are among ``held_out`` are left out."""
     levelled = cut(articles, names, texts, scale=scale)
-    secret = {_plain(sentence) for sentence in held_out}
+    secret = set(map(_plain, held_out))
     levelled = levelled[np.array([_plain(sentence) not in secret for sentence in levelled.sentences])]
     if rated is not None:
         rated = rated[[_plain(sentence) not in secret for sentence in rated.sentences]]
-    return LevelledTexts(levelled, tuple(grades(levelled.sentences).tolist()), rated, tuple(sources))
+    fkgl = Fkgl()
+    rows = fkgl.measure(EvalSet.of(items=len(levelled)), levelled.sentences)
+    return LevelledTexts(levelled, tuple(fkgl.score(rows)[:, 0].tolist()), rated, tuple(sources))
 
 
 def _shipped_texts() -> LevelledTexts:
     """What the shipped model was trained on: OneStopEnglish, and the Wiki-Auto part of CEFR-SP as second scale."""
     from plainly import data
 
+    held_out = chain.from_iterable(
+        (*evalset.sources, *chain.from_iterable(evalset.references)) for evalset in map(data.load, _NEVER_TRAINED_ON)
+    )
     texts = data.table("onestopenglish/texts")
     cefr = data.table("cefr-sp/wiki-auto")
     rated = RatedSentences(
@@ -180,7 +179,7 @@ def _shipped_texts() -> LevelledTexts:
         # The paper's levels lie 1 apart on 0–4; the three levels of OneStopEnglish take its ends and its middle.
         scale={"advanced": 0, "intermediate": 2, "elementary": 4},
         rated=rated,
-        held_out=_held_out(),
+        held_out=held_out,
         sources=("onestopenglish/texts", "cefr-sp/wiki-auto"),
     )
 
@@ -190,16 +189,6 @@ def close_up(text: str) -> str:
     for pattern, replacement in (*_QUOTES, *_CLOSE_UP):
         text = re.sub(pattern, replacement, text)
     return text
-
-
-def _held_out() -> Iterable[str]:
-    from plainly import data
-
-    for name in _NEVER_TRAINED_ON:
-        evalset = data.load(name)
-        yield from evalset.sources
-        for references in evalset.references:
-            yield from references
 
 
 def _plain(text: str) -> str:

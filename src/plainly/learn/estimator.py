@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from plainly.errors import DataUnavailable, MissingExtra
+from plainly.learn.examples import Examples
 from plainly.metrics.adapters.weights import quiet
 from plainly.protocol import Floats
 
@@ -122,3 +123,39 @@ def predict(model: Estimator, tokens: TokenIds, *, device: torch.device) -> Floa
         estimates[chosen] = values.float().cpu().numpy()
     model.train(training)
     return estimates
+
+
+@torch.no_grad()
+def widen(
+    model: Estimator, tokenizer: Any, rows: Examples, *, ridge: float, longest: int, device: torch.device
+) -> None:
+    """Give the model a wide head for all scales but the first, fitted to ``rows`` by ridge regression.
+
+    The encoder learns the first scale above all, and its last layer forgets on the way what only the others need: words
+    and length are clearest in its lower layers. Fitting all layers costs one pass and leaves all else as it is.
+    ``ridge`` is the weight of the squared coefficients beside the summed squared errors, with every feature brought to
+    unit variance first.
+    """
+    model.to(device).eval()
+    texts = encode(tokenizer, rows.texts, longest=longest)
+    by_place: dict[int, Floats] = {}
+    for chosen in texts.by_length():
+        tokens, mask = texts.batch(chosen, device)
+        by_place.update(zip(chosen, evidence(model(tokens, mask)[1], mask).double().cpu().numpy(), strict=True))
+    features: Floats = np.array([by_place[place] for place in range(len(by_place))])
+    centre, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
+    features = (features - centre) / spread
+    weights, biases = [], []
+    for head in range(1, len(model.heads)):
+        known = np.isfinite(rows.targets[:, head])
+        seen, wanted = features[known], rows.targets[known, head]
+        average = wanted.mean()
+        products = seen.T @ seen
+        products[np.diag_indices_from(products)] += ridge
+        slopes = np.linalg.solve(products, seen.T @ (wanted - average)) / spread
+        weights.append(slopes)
+        biases.append(average - slopes @ centre)
+    wide = nn.Linear(features.shape[1], len(weights))
+    wide.weight.data = torch.tensor(np.array(weights), dtype=torch.float32)
+    wide.bias.data = torch.tensor(np.array(biases), dtype=torch.float32)
+    model.wide = wide.to(device)

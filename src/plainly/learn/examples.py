@@ -12,9 +12,8 @@ import numpy as np
 from plainly.errors import BadInput
 from plainly.learn import noise
 from plainly.learn.documents import LevelledTexts
-from plainly.learn.levels import Parts
+from plainly.learn.levels import Parts, soften
 from plainly.learn.recipe import Recipe
-from plainly.learn.soften import soften
 from plainly.protocol import Floats
 
 _CLAUSES = re.compile(r"(?:,|;|—| – |: )\s*|\s(?=(?:and|but|because|which|who|although|while|when|so)\s)")

@@ -5,20 +5,18 @@ from __future__ import annotations
 import copy
 import math
 import pickle
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from plainly.errors import BadInput
 from plainly.learn.estimator import Estimator, TokenIds, encode, predict
 from plainly.learn.examples import Examples
-from plainly.learn.levels import LevelledSentences
-from plainly.learn.quality import HeldOutQuality, quality
+from plainly.learn.levels import HeldOutQuality, LevelledSentences, quality
 from plainly.learn.recipe import FitSettings
 from plainly.progress import Progress, unseen
 
@@ -66,7 +64,10 @@ def fit(
             if (step + 1) % every == 0 or step + 1 == total:
                 state.step, state.loss = step + 1, float(loss.detach())
                 if validation is not None:
-                    state.offer(judge(model, tokenizer, validation, settings, device).doc_mae, model)
+                    error = judge(model, tokenizer, validation, settings, device).doc_mae
+                    if error < state.error:
+                        weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+                        state.error, state.best = error, weights
                 if checkpoint is not None:
                     _keep(checkpoint, state, model, optimiser, schedule)
     if state.best is not None:
@@ -92,22 +93,16 @@ class _State:
     error: float = math.inf
     best: dict[str, torch.Tensor] | None = None
 
-    def offer(self, error: float, model: Estimator) -> None:
-        if error < self.error:
-            self.error = error
-            self.best = {name: value.detach().clone() for name, value in model.state_dict().items()}
-
 
 def _batch(step: int, per_epoch: int, n: int, settings: FitSettings) -> list[int]:
     """The examples of a step follow from seed and step alone, so that a resumed run sees what it would have seen."""
     epoch, at = divmod(step, per_epoch)
-    chosen: list[int] = _order(settings.seed, epoch, n)[at * settings.batch : (at + 1) * settings.batch].tolist()
-    return chosen
+    return _order(settings.seed, epoch, n)[at * settings.batch : (at + 1) * settings.batch]
 
 
 @lru_cache(maxsize=2)
-def _order(seed: int, epoch: int, n: int) -> npt.NDArray[np.int64]:
-    return np.random.default_rng([seed, epoch]).permutation(n)
+def _order(seed: int, epoch: int, n: int) -> list[int]:
+    return np.random.default_rng([seed, epoch]).permutation(n).tolist()
 
 
 def _loss(
@@ -139,8 +134,7 @@ def _optimiser(model: Estimator, settings: FitSettings, total: int) -> tuple[tor
     plain = [p for p in model.parameters() if p.ndim < 2 and p.requires_grad]
     decayed = [p for p in model.parameters() if p.ndim >= 2 and p.requires_grad]
     groups = [{"params": decayed, "weight_decay": settings.decay}, {"params": plain, "weight_decay": 0.0}]
-    fused = next(model.parameters()).is_cuda
-    optimiser = torch.optim.AdamW(groups, lr=settings.rate, fused=fused)
+    optimiser = torch.optim.AdamW(groups, lr=settings.rate, fused=next(model.parameters()).is_cuda)
     warm = max(1, round(total * settings.warmup))
 
     def rise_and_fall(step: int) -> float:
@@ -150,13 +144,9 @@ def _optimiser(model: Estimator, settings: FitSettings, total: int) -> tuple[tor
 
 
 def _keep(path: Path, state: _State, model: Estimator, optimiser: Any, schedule: Any) -> None:
-    content = {
-        "state": {field.name: getattr(state, field.name) for field in fields(state)},
-        "model": model.state_dict(),
-        "optimiser": optimiser.state_dict(),
-        "schedule": schedule.state_dict(),
-        "random": torch.get_rng_state(),
-    }
+    parts = {"model": model, "optimiser": optimiser, "schedule": schedule}
+    content: dict[str, Any] = {name: part.state_dict() for name, part in parts.items()}
+    content |= {"state": vars(state), "random": torch.get_rng_state()}
     path.parent.mkdir(parents=True, exist_ok=True)
     half_written = path.with_suffix(".partial")
     torch.save(content, half_written)

@@ -1,10 +1,16 @@
-"""Sentences of levelled documents: the same articles at several reading levels, split by article."""
+"""Sentences of levelled documents (the same articles at several reading levels), split by article; labels and measures.
+
+A document's level is wrong for many of its sentences. Softening (Cripwell et al. 2023, section 2) spreads the labels of
+a level by how readable each sentence is, so that the labels of neighbouring levels overlap and a model can tell the
+sentences of one level apart.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +34,8 @@ class LevelledSentences:
         return len(self.sentences)
 
     def __getitem__(self, mask: npt.NDArray[np.bool_]) -> LevelledSentences:
-        chosen = np.flatnonzero(mask)
-        return LevelledSentences(
-            sentences=tuple(self.sentences[i] for i in chosen),
-            articles=tuple(self.articles[i] for i in chosen),
-            levels=self.levels[chosen],
-        )
+        sentences, articles = (tuple(compress(column, mask)) for column in (self.sentences, self.articles))
+        return LevelledSentences(sentences, articles, self.levels[mask])
 
     @property
     def documents(self) -> tuple[tuple[str, float], ...]:
@@ -62,7 +64,14 @@ def cut(
 
     rows: list[tuple[str, str, float]] = []
     for number, (article, name, text) in enumerate(zip(articles, levels, texts, strict=True), 1):
-        level = _level(name, scale or {}, number)
+        try:
+            level = float((scale or {}).get(str(name), name))
+        except ValueError:
+            raise BadInput(
+                f"Document {number} has the level {name!r}, which is neither a number nor in the scale "
+                f"({', '.join(scale or ()) or 'none'}). Say what it stands for: "
+                + way("levels={'advanced': 0, 'elementary': 4}", "--levels advanced=0,elementary=4")
+            ) from None
         for paragraph in text.splitlines():
             rows += (
                 (" ".join(sentence.split()), article, level)
@@ -71,8 +80,8 @@ def cut(
             )
     if not rows:
         raise BadInput("The levelled texts hold no sentences. Give a text for each document.")
-    columns = list(zip(*rows, strict=True))
-    return LevelledSentences(sentences=columns[0], articles=columns[1], levels=np.array(columns[2], dtype=np.float64))
+    sentences, articles, numbers = zip(*rows, strict=True)
+    return LevelledSentences(sentences, articles, np.array(numbers, dtype=np.float64))
 
 
 def part(levelled: LevelledSentences, *, valid: float, test: float, seed: int = 0) -> Parts:
@@ -90,23 +99,60 @@ def part(levelled: LevelledSentences, *, valid: float, test: float, seed: int = 
     return Parts(train=levelled[which == 2], valid=levelled[which == 0], test=levelled[which == 1])
 
 
-def grades(sentences: Sequence[str]) -> Floats:
-    """The Flesch-Kincaid grade of each sentence."""
-    from plainly.evalset import EvalSet
-    from plainly.metrics.readability import Fkgl
+def soften(levels: Floats, grades: Floats, *, span: float = 2.0, exclude: float = 1.0) -> Floats:
+    """Spread the labels of each level over ``span``, the most readable sentences highest; NaN is left out of training.
 
-    fkgl = Fkgl()
-    return fkgl.score(fkgl.measure(EvalSet.of(items=len(sentences)), sentences))[:, 0]
+    ``grades`` are Flesch-Kincaid grades. Sentences in the lowest and highest ``exclude`` percent of a level's grades,
+    and sentences without a grade, are left out. The paper's levels lie 1 apart and its span is 2, so that each level
+    reaches its neighbours; give a larger span to levels that lie farther apart.
+    """
+    if span < 0 or not 0 <= exclude < 50:
+        raise BadInput(f"Softening needs span ≥ 0 and 0 ≤ exclude < 50, not span {span} and exclude {exclude}.")
+    labels = np.full(len(levels), np.nan)
+    for level in np.unique(levels):
+        members = np.flatnonzero((levels == level) & np.isfinite(grades))
+        if not len(members):
+            continue
+        low, high = np.percentile(grades[members], [exclude, 100 - exclude])
+        members = members[(grades[members] >= low) & (grades[members] <= high)]
+        readability = -grades[members]
+        reach = readability.max() - readability.min()
+        # Eq. 2; where all grades are equal there is nothing to spread.
+        scaled = span * (readability - readability.min()) / reach if reach > 0 else np.zeros(len(members))
+        labels[members] = scaled - scaled.mean() + level  # Eq. 3
+    return labels
 
 
-def _level(name: float | str, scale: Mapping[str, float], document: int) -> float:
-    if str(name) in scale:
-        return float(scale[str(name)])
-    try:
-        return float(name)
-    except ValueError:
-        raise BadInput(
-            f"Document {document} has the level {name!r}, which is neither a number nor in the scale "
-            f"({', '.join(scale) or 'none'}). Say what it stands for: "
-            + way("levels={'advanced': 0, 'elementary': 4}", "--levels advanced=0,elementary=4")
-        ) from None
+@dataclass(frozen=True, slots=True)
+class HeldOutQuality:
+    """The paper's three measures. Errors are against the documents' own levels, never against softened labels."""
+
+    mae: float
+    doc_mae: float
+    f1: float
+    sentences: int
+    documents: int
+
+
+def quality(estimates: Floats, levels: Floats, documents: Sequence[Hashable]) -> HeldOutQuality:
+    """Mean absolute error of sentences and of document averages, and weighted F1 after rounding to a level."""
+    known = np.unique(levels)
+    rounded = known[np.abs(estimates[:, None] - known).argmin(axis=1)]
+
+    def weighted_f1(level: float) -> float:
+        hits = ((rounded == level) & (levels == level)).sum()
+        estimated, true = (rounded == level).sum(), (levels == level).sum()
+        return float(true * (2 * hits / (estimated + true)))
+
+    numbers = {document: at for at, document in enumerate(dict.fromkeys(documents))}
+    which = np.array([numbers[document] for document in documents])
+    sizes = np.bincount(which)
+    average = np.bincount(which, weights=estimates) / sizes
+    truth = np.bincount(which, weights=levels) / sizes
+    return HeldOutQuality(
+        mae=float(np.abs(estimates - levels).mean()),
+        doc_mae=float(np.abs(average - truth).mean()),
+        f1=float(sum(map(weighted_f1, known)) / len(levels)),
+        sentences=len(levels),
+        documents=len(sizes),
+    )

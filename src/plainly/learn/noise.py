@@ -6,20 +6,19 @@ here stands for a way to cheat; the words of the sentence stay its own, so its l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 Damage = Callable[[list[str], np.random.Generator], list[str]]
 
 
-def damage(text: str, rng: np.random.Generator, *, kinds: Sequence[str] = ()) -> str:
-    """The text after one kind of damage, drawn from ``kinds`` (all of them by default)."""
+def damage(text: str, rng: np.random.Generator) -> str:
+    """The text after one kind of damage, drawn at random."""
     words = text.split()
     if len(words) < 4:
         return text
-    names = tuple(kinds) or _DRAWN
-    return " ".join(KINDS[names[rng.integers(len(names))]](words, rng))
+    return " ".join(_DRAWN[rng.integers(len(_DRAWN))](words, rng))
 
 
 def stops(words: list[str], rng: np.random.Generator) -> list[str]:
@@ -88,19 +87,10 @@ def bare(words: list[str], rng: np.random.Generator) -> list[str]:
     return [word for word in stripped if word] or words
 
 
-KINDS: dict[str, Damage] = {
-    "stops": stops,
-    "articles": articles,
-    "longest": longest,
-    "replaced": replaced,
-    "truncated": truncated,
-    "dropped": dropped,
-    "shuffled": shuffled,
-    "repeated": repeated,
-    "bare": bare,
-}
+_ALL = (stops, articles, longest, replaced, truncated, dropped, shuffled, repeated, bare)
+KINDS: dict[str, Damage] = {kind.__name__: kind for kind in _ALL}
 # Stray full stops and cut-off ends lift a learned estimate the most, so they are drawn more often.
-_DRAWN = (*KINDS, "stops", "stops", "truncated", "truncated", "longest")
+_DRAWN = (*KINDS.values(), stops, stops, truncated, truncated, longest)
 
 
 def _few(words: list[str], rng: np.random.Generator) -> int:

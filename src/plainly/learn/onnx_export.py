@@ -14,7 +14,7 @@ import torch
 
 from plainly.errors import MissingExtra, PlainlyError, way
 from plainly.learn.estimator import Estimator, encode, predict
-from plainly.learn.quantise import quantise
+from plainly.metrics.learned import encoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,8 @@ def export(
     """
     try:
         import onnx
+
+        from plainly.learn.quantise import quantise
     except ImportError:
         raise MissingExtra("Exporting a model", package="onnx", extra="train") from None
     directory.mkdir(parents=True, exist_ok=True)
@@ -75,9 +77,6 @@ def export(
 
 
 def _compare(model: Estimator, tokenizer: Any, directory: Path, texts: Sequence[str], *, longest: int) -> ExportCheck:
-    """Score the same texts in both runtimes."""
-    from plainly.metrics.learned import encoder
-
     device = next(model.parameters()).device
     trained = predict(model, encode(tokenizer, texts, longest=longest), device=device)[:, 0]
     exported = encoder.load(str(directory)).estimates(texts)[:, 0]
@@ -96,9 +95,9 @@ def _graph(model: Estimator, layer: int) -> Any:
 
     device = next(model.parameters()).device
     model = model.cpu().eval()
-    encoder: Any = model.encoder
-    if hasattr(encoder, "set_attn_implementation"):
-        encoder.set_attn_implementation("eager")  # Written out, it is fused again by the runtime.
+    network: Any = model.encoder
+    if hasattr(network, "set_attn_implementation"):
+        network.set_attn_implementation("eager")  # Written out, it is fused again by the runtime.
     tokens = torch.tensor([[2, 3, 4, 5, 3], [3, 4, 2, 0, 0], [4, 2, 5, 0, 0]])
     mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]])
     sizes = {0: torch.export.Dim("batch", min=1, max=8192), 1: torch.export.Dim("length", min=2, max=512)}

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 
 _ZERO = np.uint8(128)  # Activations are stored unsigned, which every CPU multiplies fast with signed weights.
 _LARGEST = np.float32(127)
@@ -18,9 +20,6 @@ _LARGEST = np.float32(127)
 
 def quantise(model: Any) -> Any:
     """The same model with every constant matrix and embedding table in eight bits."""
-    import onnx
-    from onnx import helper
-
     quantised = onnx.ModelProto()
     quantised.CopyFrom(model)
     graph = quantised.graph
@@ -52,8 +51,6 @@ class _Rewriting:
         self._scaled: dict[str, tuple[str, str]] = {}
 
     def add(self, node: Any) -> None:
-        from onnx import TensorProto
-
         matrix = self.constants.get(node.input[1]) if node.op_type == "MatMul" else None
         table = self.constants.get(node.input[0]) if node.op_type == "Gather" else None
         if matrix is not None and len(matrix.dims) == 2:
@@ -64,8 +61,6 @@ class _Rewriting:
             self.nodes.append(node)
 
     def _multiply(self, node: Any, matrix: Any) -> None:
-        from onnx import numpy_helper
-
         values, steps = _by_column(numpy_helper.to_array(matrix))
         rows, step = self._rows(node.input[0])
         output = node.output[0]
@@ -76,8 +71,6 @@ class _Rewriting:
         self.replaced.add(matrix.name)
 
     def _look_up(self, node: Any, table: Any) -> None:
-        from onnx import TensorProto, numpy_helper
-
         values, steps = _by_column(numpy_helper.to_array(table).T)
         places, output = node.input[1], node.output[0]
         self._node("Gather", [self._constant(f"{table.name}/q", values.T.copy()), places], f"{output}/q")
@@ -102,14 +95,10 @@ class _Rewriting:
         return self._scaled[activation]
 
     def _node(self, operation: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        from onnx import helper
-
         self.nodes.append(helper.make_node(operation, inputs, [output], **attributes))
         return output
 
     def _constant(self, name: str, value: npt.ArrayLike) -> str:
-        from onnx import numpy_helper
-
         self.added.setdefault(name, numpy_helper.from_array(np.asarray(value), name))
         return name
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plainly.errors import MissingExtra, UnknownName
 from plainly.learn.documents import LevelledTexts, levelled_texts
-from plainly.learn.quality import HeldOutQuality
+from plainly.learn.levels import HeldOutQuality
 from plainly.learn.recipe import Recipe
 from plainly.progress import Progress, unseen
 from plainly.render.numbers import number
@@ -48,20 +48,12 @@ class Training(Result):
         }
 
     def tables(self) -> list[Table]:
-        return [
-            Table(
-                ("part", "MAE", "Doc-MAE", "F1", "sentences", "documents"),
-                tuple(
-                    (
-                        {"valid": "validation"}.get(name, name),
-                        *(number(value, 3) for value in (quality.mae, quality.doc_mae, quality.f1)),
-                        str(quality.sentences),
-                        str(quality.documents),
-                    )
-                    for name, quality in self.quality.items()
-                ),
-            )
-        ]
+        rows = []
+        for name, quality in self.quality.items():
+            *shares, sentences, documents = asdict(quality).values()
+            shown = (*(number(share, 3) for share in shares), str(sentences), str(documents))
+            rows.append(({"valid": "validation"}.get(name, name), *shown))
+        return [Table(("part", "MAE", "Doc-MAE", "F1", "sentences", "documents"), tuple(rows))]
 
     def notes(self) -> list[Note]:
         return [

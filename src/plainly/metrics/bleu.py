@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.metrics.means import CheckedMetric
+from plainly.protocol import Better, Floats, Needs
 from plainly.registry import choice
 from plainly.text import ngrams
 from plainly.text.ngrams import ORDER
@@ -22,16 +23,12 @@ Bools = npt.NDArray[np.bool_]
 
 _PRECISIONS = tuple(f"precision{n}" for n in range(1, ORDER + 1))
 ROW_WIDTH = 2 * ORDER + 2
-_SMOOTHING_VALUES = {"none": 0.0, "exp": 0.0, "floor": 0.0, "add-k": 1.0}
+_SMOOTHING_VALUES = {"none": 0.0, "exp": 0.0, "floor": 0.1, "add-k": 1.0}
 
 
 @dataclass(frozen=True, repr=False)
-class Bleu(Metric):
-    """BLEU on 0–100, equal to sacrebleu's, with n-gram precisions, brevity penalty and lengths.
-
-    Counts n-grams shared with the references. ``variant=multi-bleu`` is Moses' multi-bleu.perl: text split at white
-    space, no smoothing. For scores of single sentences set ``effective_order=true``, as sacrebleu's sentence BLEU does.
-    """
+class Bleu(CheckedMetric):
+    """BLEU on 0–100, equal to sacrebleu's, with n-gram precisions, brevity penalty and lengths."""
 
     name: ClassVar[str] = "bleu"
     needs: ClassVar[Needs] = frozenset({"references"})
@@ -47,27 +44,23 @@ class Bleu(Metric):
     max_order: int = ORDER
 
     def __post_init__(self) -> None:
-        choice(self.variant, ("sacrebleu", "multi-bleu"), parameter="variant")
+        super().__post_init__()
         choice(self.tokenize, ("auto", *TOKENISERS), parameter="tokenize")
-        choice(self.smooth, ("auto", *_SMOOTHING_VALUES), parameter="smooth")
         if not 1 <= self.max_order <= ORDER:
             raise BadSpec(f"max_order is between 1 and {ORDER}, not {self.max_order}.")
 
-    @property
-    def _is_multi_bleu(self) -> bool:
-        return self.variant == "multi-bleu"
-
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         evalset.require_references("BLEU")
-        tokenize = ("none" if self._is_multi_bleu else "13a") if self.tokenize == "auto" else self.tokenize
+        tokenize = ("none" if self.variant == "multi-bleu" else "13a") if self.tokenize == "auto" else self.tokenize
         blocks = ngrams.prepared(evalset, tokenize=tokenize, lowercase=self.lowercase)
-        rows = [_rows(block, outputs[block.start : block.stop]) for block in blocks]
-        return np.concatenate(rows) if rows else np.zeros((0, ROW_WIDTH))
+        return np.concatenate([_rows(block, outputs[block.start : block.stop]) for block in blocks])
 
     def score(self, totals: Floats) -> Floats:
         correct, total = totals[..., :ORDER].copy(), totals[..., ORDER : 2 * ORDER].copy()
         output_length, reference_length = totals[..., -2], totals[..., -1]
-        penalty = _brevity_penalty(output_length, reference_length)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            penalty = np.exp(np.minimum(1 - reference_length / output_length, 0.0))
+        penalty = np.where(output_length > 0, penalty, np.where(reference_length > 0, 0.0, 1.0))
         any_match = np.asarray(correct[..., : self.max_order].any(axis=-1))
         precisions, defined = self._precisions(correct, total)
         orders = np.arange(ORDER) < self.max_order
@@ -82,10 +75,8 @@ class Bleu(Metric):
 
     def _precisions(self, correct: Floats, total: Floats) -> tuple[Floats, Bools]:
         """Smoothed precisions in percent, and which orders have any n-gram (Chen and Cherry 2014, methods 1 to 3)."""
-        smooth = ("none" if self._is_multi_bleu else "exp") if self.smooth == "auto" else self.smooth
+        smooth = ("none" if self.variant == "multi-bleu" else "exp") if self.smooth == "auto" else self.smooth
         value = _SMOOTHING_VALUES[smooth] if self.smooth_value is None else self.smooth_value
-        if smooth == "floor" and self.smooth_value is None:
-            value = 0.1
         if smooth == "add-k":
             correct[..., 1:] += value
             total[..., 1:] += value
@@ -96,8 +87,7 @@ class Bleu(Metric):
             numerator = np.where(missed, 0.5 ** np.cumsum(missed, axis=-1), correct)
         elif smooth == "floor":
             numerator = np.where(missed, value, correct)
-        precisions = np.divide(100.0 * numerator, total, out=np.zeros(np.shape(total)), where=defined)
-        return precisions, defined
+        return np.divide(100.0 * numerator, total, out=np.zeros(np.shape(total)), where=defined), defined
 
 
 def _rows(block: ngrams.Block, outputs: Sequence[str]) -> Floats:
@@ -115,9 +105,3 @@ def _closest(lengths: Ints, reference_lengths: Ints) -> Ints:
     distance[reference_lengths < 0] = np.iinfo(np.int64).max
     nearest: Ints = np.take_along_axis(reference_lengths, distance.argmin(axis=1)[:, None], axis=1)[:, 0]
     return nearest
-
-
-def _brevity_penalty(output_length: Floats, reference_length: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        penalty = np.exp(np.minimum(1 - reference_length / output_length, 0.0))
-    return np.where(output_length > 0, penalty, np.where(reference_length > 0, 0.0, 1.0))

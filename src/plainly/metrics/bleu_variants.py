@@ -11,19 +11,17 @@ import numpy as np
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
 from plainly.metrics.bleu import ROW_WIDTH, Bleu
+from plainly.metrics.means import CheckedMetric, MeanMetric
 from plainly.metrics.readability import Fkgl
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.protocol import Better, Floats, Needs
 from plainly.registry import choice
 from plainly.text.ngrams import ORDER
 from plainly.text.tokenise import TOKENISERS
 
 
 @dataclass(frozen=True, repr=False)
-class IBleu(Metric):
-    """iBLEU (Sun and Zhou 2012): alpha × BLEU against the references − (1 − alpha) × BLEU against the source.
-
-    Rewards closeness to the references and punishes copying; inherits what BLEU does to split sentences.
-    """
+class IBleu(CheckedMetric):
+    """iBLEU (Sun and Zhou 2012): alpha × BLEU against the references − (1 − alpha) × BLEU against the source."""
 
     name: ClassVar[str] = "ibleu"
     needs: ClassVar[Needs] = frozenset({"source", "references"})
@@ -58,15 +56,10 @@ class IBleu(Metric):
 
 
 @dataclass(frozen=True, repr=False)
-class TBleu(Metric):
-    """T-BLEU (Štajner et al. 2014): mean over sentences of BLEU with as many orders as have a match.
-
-    Plain sentence BLEU is 0 without a shared 4-gram; T-BLEU then uses shorter n-grams. Compared with the source by
-    default, as in the paper, where it estimates meaning preservation; ``against=references`` compares with those.
-    """
+class TBleu(MeanMetric):
+    """T-BLEU (Štajner et al. 2014): mean over sentences of BLEU with as many orders as have a match."""
 
     name: ClassVar[str] = "tbleu"
-    needs: ClassVar[Needs] = frozenset({"source"})
     better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("tbleu",)
 
@@ -75,7 +68,7 @@ class TBleu(Metric):
     lowercase: bool = False
 
     def __post_init__(self) -> None:
-        choice(self.against, ("source", "references"), parameter="against")
+        super().__post_init__()
         choice(self.tokenize, TOKENISERS, parameter="tokenize")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
@@ -88,18 +81,10 @@ class TBleu(Metric):
             scores = np.where(rows[:, order - 1] > 0, of_order, scores)
         return np.stack((scores, np.ones(len(rows))), axis=1)
 
-    def score(self, totals: Floats) -> Floats:
-        with np.errstate(invalid="ignore"):
-            return np.asarray(totals[..., :1] / totals[..., 1:])
-
 
 @dataclass(frozen=True, repr=False)
-class FkBleu(Metric):
-    """FK-BLEU (Xu et al. 2016): iBLEU × sigmoid of how much easier, by FKGL, the output is than the source.
-
-    The paper prints the difference as output − source, which rewards harder text; ``direction=printed`` computes
-    that, the default turns it round. Whatever drives FKGL (full stops at random, for one) drives this too.
-    """
+class FkBleu(CheckedMetric):
+    """FK-BLEU (Xu et al. 2016): iBLEU × sigmoid of how much easier, by FKGL, the output is than the source."""
 
     name: ClassVar[str] = "fkbleu"
     needs: ClassVar[Needs] = frozenset({"source", "references"})
@@ -110,7 +95,7 @@ class FkBleu(Metric):
     direction: Literal["easier", "printed"] = "easier"
 
     def __post_init__(self) -> None:
-        choice(self.direction, ("easier", "printed"), parameter="direction")
+        super().__post_init__()
         _ = self._ibleu
 
     @property
@@ -134,9 +119,7 @@ class FkBleu(Metric):
 
 
 def _sources_as_references(evalset: EvalSet) -> EvalSet:
-    return evalset.prepare(
-        "sources as references",
-        lambda evalset: EvalSet(
-            ids=evalset.ids, sources=evalset.sources, references=tuple((source,) for source in evalset.sources)
-        ),
-    )
+    def build(evalset: EvalSet) -> EvalSet:
+        return EvalSet(evalset.ids, evalset.sources, references=tuple((source,) for source in evalset.sources))
+
+    return evalset.prepare("sources as references", build)

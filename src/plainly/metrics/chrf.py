@@ -12,18 +12,15 @@ import numpy as np
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.metrics.means import CheckedMetric
+from plainly.protocol import Better, Floats, Needs
 
 _PUNCTUATION = frozenset(string.punctuation)
 
 
 @dataclass(frozen=True, repr=False)
-class Chrf(Metric):
-    """chrF on 0–100 (Popović 2015). ``word_order=2`` is chrF++.
-
-    More forgiving than BLEU about word forms; like BLEU it rewards closeness to the references, and a copy of the
-    source is close to them.
-    """
+class Chrf(CheckedMetric):
+    """chrF on 0–100 (Popović 2015). ``word_order=2`` is chrF++."""
 
     name: ClassVar[str] = "chrf"
     needs: ClassVar[Needs] = frozenset({"references"})
@@ -65,14 +62,10 @@ class Chrf(Metric):
         return np.where(of_reference.sum(axis=-1) > 0, score, np.nan)[..., None]
 
     def _counters(self, text: str) -> list[Counter[str]]:
-        if self.lowercase:
-            text = text.lower()
-        characters = "".join(text.split())
+        text = text.lower() if self.lowercase else text
+        characters, words = "".join(text.split()), _words(text) if self.word_order else []
         counters = [_grams(characters, n) for n in range(1, self.char_order + 1)]
-        if self.word_order:
-            words = _words(text)
-            counters += [_grams(words, n) for n in range(1, self.word_order + 1)]
-        return counters
+        return counters + [_grams(words, n) for n in range(1, self.word_order + 1)]
 
 
 def _grams(units: str | list[str], length: int) -> Counter[str]:

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, get_args
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from plainly import protocol
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
 from plainly.metrics.means import mean_rows, means
-from plainly.protocol import Floats, Needs
+from plainly.protocol import Better, Floats, Needs
 from plainly.registry import choice
 
 
@@ -35,12 +35,12 @@ class Command:
     runs_programs: ClassVar[bool] = True  # never for a spec that stands in a data file
 
     run: str = ""
-    better: Literal["higher", "lower", "neither"] = "higher"
+    better: Better = "higher"
 
     def __post_init__(self) -> None:
         if not self.run.strip():
             raise BadSpec("command needs a program to run: command(run=./my_metric.py)")
-        choice(self.better, ("higher", "lower", "neither"), parameter="better")
+        choice(self.better, get_args(Better), parameter="better")
 
     def __repr__(self) -> str:
         return protocol.spec(self)  # type: ignore[arg-type]
@@ -48,11 +48,10 @@ class Command:
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         if not outputs:
             return np.zeros((0, 2))
+        known = evalset.references or ((),) * len(outputs)
         asked = "".join(
             json.dumps({"source": source, "output": output, "references": references}, ensure_ascii=False) + "\n"
-            for source, output, references in zip(
-                evalset.sources, outputs, evalset.references or ((),) * len(outputs), strict=True
-            )
+            for source, output, references in zip(evalset.sources, outputs, known, strict=True)
         )
         answered = [line for line in self._answer(asked).splitlines() if line.strip()]
         if len(answered) != len(outputs):
@@ -70,9 +69,8 @@ class Command:
                 shlex.split(self.run), input=asked, capture_output=True, encoding="utf-8", errors="replace", check=False
             )
         except OSError as error:
-            raise BadInput(
-                f"Cannot run {self.run!r}: {error.strerror or error}. Is it there and executable?"
-            ) from error
+            why = error.strerror or error
+            raise BadInput(f"Cannot run {self.run!r}: {why}. Is it there and executable?") from error
         if done.returncode:
             said = done.stderr.strip().splitlines()
             raise BadInput(f"{self.run!r} ended with status {done.returncode}{f': {said[-1]}' if said else '.'}")

@@ -9,15 +9,14 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, NamedTuple, get_args
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import Indel, Levenshtein
 
 from plainly.evalset import EvalSet
-from plainly.metrics.means import mean_rows, means, ratio
-from plainly.protocol import Better, Floats, Metric, Needs
-from plainly.registry import choice
+from plainly.metrics.means import MeanMetric, mean_rows, means, ratio
+from plainly.protocol import Floats
 from plainly.text import counts, tokenise
 from plainly.text.counts import Sentences
 from plainly.text.keytable import KeyTable, firsts, pairs
@@ -25,19 +24,12 @@ from plainly.text.ragged import Ragged
 
 
 @dataclass(frozen=True, repr=False)
-class LevenshteinEdits(Metric):
-    """Levenshtein distance and similarity to the source, in characters and in words, averaged over items.
-
-    ``ratio`` is the similarity of EASSE and tseval, in which a substitution costs two edits; ``similarity`` is one
-    minus the distance by the length of the longer text. Characters are those of the text as written, words its 13a
-    tokens. A copy is 1: closeness to the source says nothing about whether the output is simple.
-    """
+class LevenshteinEdits(MeanMetric):
+    """Levenshtein distance and similarity to the source, in characters and in words, averaged over items."""
 
     lowercase: bool = False
 
     name: ClassVar[str] = "levenshtein"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("similarity", "ratio", "distance", "word_similarity", "word_distance")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
@@ -52,56 +44,38 @@ class LevenshteinEdits(Metric):
             np.array([Levenshtein.distance(source, output) for source, output in tokens]),
         )
 
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
-
 
 @dataclass(frozen=True, repr=False)
-class Edits(Metric):
-    """Words added, deleted and kept, and how many outputs are exact copies: averages over items, from 0 to 1.
-
-    Words are 13a tokens, punctuation included, counted with repetition and without regard to order. ``added``,
-    ``deleted`` and ``kept`` are shares of the longer of the two texts (``added`` and ``deleted`` as in tseval and
-    EASSE); ``added_of_output`` and ``deleted_of_source`` are shares of the text that the words stand in. Whether an
-    addition is invented or a deletion is a loss, they cannot say.
-    """
+class Edits(MeanMetric):
+    """Words added, deleted and kept, and how many outputs are exact copies: averages over items, from 0 to 1."""
 
     lowercase: bool = False
 
     name: ClassVar[str] = "edits"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("kept", "added", "deleted", "added_of_output", "deleted_of_source", "copies")
     shown: ClassVar[tuple[str, ...]] = ("kept", "added", "deleted", "copies")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         bags = compare_words(evalset, outputs, lowercase=self.lowercase)
         longer = np.maximum(bags.source, bags.output)
+        fold = str.lower if self.lowercase else str
+        pairs = zip(evalset.sources, outputs, strict=True)
+        copies = [fold(source).split() == fold(output).split() for source, output in pairs]  # but for white space
         return mean_rows(
             ratio(bags.kept, longer),
             ratio(bags.output - bags.kept, longer),
             ratio(bags.source - bags.kept, longer),
             ratio(bags.output - bags.kept, bags.output),
             ratio(bags.source - bags.kept, bags.source),
-            _copies(evalset, outputs, lowercase=self.lowercase),
+            np.array(copies, dtype=np.float64),
         )
-
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
 
 
 @dataclass(frozen=True, repr=False)
-class Compression(Metric):
-    """How long the outputs are beside their sources: 1 is as long, 0.5 half as long.
-
-    ``compression`` is the mean over items of characters out by characters in (tseval's and EASSE's compression
-    ratio, but of the text as written); ``corpus`` divides the totals; ``words`` and ``words_corpus`` are the same in
-    words. Short is not simple: deleting half the meaning gives 0.5 too.
-    """
+class Compression(MeanMetric):
+    """How long the outputs are beside their sources: 1 is as long, 0.5 half as long."""
 
     name: ClassVar[str] = "compression"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("compression", "corpus", "words", "words_corpus")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
@@ -116,29 +90,18 @@ class Compression(Metric):
 
 
 @dataclass(frozen=True, repr=False)
-class Quality(Metric):
-    """EASSE's quality estimation: six of its seven numbers, by its definitions.
-
-    All are averages over items on 13a text: compression ratio, sentence splits (sentences out by sentences in),
-    Levenshtein similarity, exact copies, and the proportions of additions and deletions. EASSE's seventh, lexical
-    complexity, depends on a frequency list that is not to be had as a package: see the metric ``lexical``. They
-    describe what a system does; none of them is quality.
-    """
+class Quality(MeanMetric):
+    """EASSE's quality estimation: six of its seven numbers, by its definitions."""
 
     lowercase: bool = False
     sentences: Sentences = "rules"
 
     name: ClassVar[str] = "quality"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = (
         "compression_ratio", "sentence_splits", "levenshtein_similarity", "exact_copies",
         "additions_proportion", "deletions_proportion",
     )  # fmt: skip
     shown: ClassVar[tuple[str, ...]] = outputs
-
-    def __post_init__(self) -> None:
-        choice(self.sentences, get_args(Sentences), parameter="sentences")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         sources, split_sources = evalset.prepare(
@@ -158,12 +121,11 @@ class Quality(Metric):
             ratio(bags.source - bags.kept, longer),
         )
 
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
-
     def _read(self, texts: Sequence[str]) -> tuple[list[str], Floats]:
         """The 13a text and how many sentences EASSE finds in it; Punkt sees the case that the text is compared in."""
-        joined = [_text_13a(text.lower() if self.lowercase else text) for text in texts]
+        whole = tokenise.unbroken([text.lower() for text in texts] if self.lowercase else texts)
+        # A chunk may vanish (<skipped>), and then leaves no space behind.
+        joined = [" ".join(filter(None, map(_chunk_13a, text.split()))) for text in whole]
         if self.sentences == "punkt":
             return joined, counts.punkt_counts(joined).astype(np.float64)
         return joined, counts.count_easse(texts)[:, 0].astype(np.float64)
@@ -208,18 +170,6 @@ def _lists(encoded: Ragged) -> list[list[int]]:
 @functools.lru_cache(maxsize=200_000)
 def _chunk_13a(chunk: str) -> str:
     return " ".join(tokenise.tokens_13a(chunk))
-
-
-def _text_13a(text: str) -> str:
-    # A chunk may vanish (<skipped>), and then leaves no space behind.
-    return " ".join(filter(None, map(_chunk_13a, tokenise.unbroken([text])[0].split())))
-
-
-def _copies(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> Floats:
-    """Whether each output is its source, but for white space."""
-    fold = str.lower if lowercase else str
-    same = [fold(a).split() == fold(b).split() for a, b in zip(evalset.sources, outputs, strict=True)]
-    return np.array(same, dtype=np.float64)
 
 
 def _sizes(texts: Sequence[str]) -> Floats:

@@ -5,40 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from plainly.evalset import EvalSet
-from plainly.metrics.means import mean_rows, means, ratio
-from plainly.protocol import Better, Floats, Metric, Needs
-from plainly.registry import choice
+from plainly.metrics.means import CheckedMetric, MeanMetric, mean_rows, ratio
+from plainly.protocol import Better, Floats, Needs
 from plainly.text import counts
 from plainly.text import sentences as splitter
 from plainly.text.counts import Sentences
 
 
 @dataclass(frozen=True, repr=False)
-class Splits(Metric):
-    """How often a source sentence became several, by two definitions, and how many sentences go in and come out.
-
-    ``split`` is the share of items with more sentences in the output than in the source, ``merged`` of those with
-    fewer. ``full_stops`` is the definition of Tanprasert & Kauchak (2021): the share of items with more full-stop
-    characters than the source, which counts abbreviations and decimals too. ``ratio`` is the mean of sentences out by
-    sentences in (tseval's sentence splits). ``sentences_in`` and ``sentences_out`` are means per item. Where a
-    sentence was split well and where a full stop merely fell into it, look the same here.
-    """
+class Splits(MeanMetric):
+    """How often a source sentence became several, by two definitions, and how many sentences go in and come out."""
 
     sentences: Sentences = "rules"
 
     name: ClassVar[str] = "splits"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("split", "merged", "full_stops", "ratio", "sentences_in", "sentences_out")
     shown: ClassVar[tuple[str, ...]] = ("split", "full_stops", "sentences_in", "sentences_out")
-
-    def __post_init__(self) -> None:
-        choice(self.sentences, get_args(Sentences), parameter="sentences")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         before = evalset.prepare(("splits", self.sentences), lambda evalset: self._count(evalset.sources))
@@ -53,25 +40,14 @@ class Splits(Metric):
             after,
         )
 
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
-
     def _count(self, texts: Sequence[str]) -> Floats:
         count = splitter.counts if self.sentences == "rules" else counts.punkt_counts
         return count(texts).astype(np.float64)
 
 
 @dataclass(frozen=True, repr=False)
-class Length(Metric):
-    """How long sentences and words are, over the whole text, and how long an output is on average.
-
-    These are the parts of the readability formulas, reported as what they are. ``words``, ``sentences`` and
-    ``characters`` are means per output; characters are letters and digits.
-
-    ``variant=kauchak`` counts words as in Tanprasert & Kauchak (2021): chunks between spaces, and every run of
-    punctuation between spaces as well, so that "a , b" has three words. Give the whole file as one text, and
-    ``sentences=punkt``, for their average length.
-    """
+class Length(CheckedMetric):
+    """How long sentences and words are, over the whole text, and how long an output is on average."""
 
     variant: Literal["plainly", "kauchak"] = "plainly"
     sentences: Sentences = "rules"
@@ -81,10 +57,6 @@ class Length(Metric):
     better: ClassVar[Better] = "neither"
     shown: ClassVar[tuple[str, ...]] = ("words_per_sentence", "characters_per_word", "syllables_per_word")
     outputs: ClassVar[tuple[str, ...]] = (*shown, "words", "sentences", "characters")
-
-    def __post_init__(self) -> None:
-        choice(self.variant, ("plainly", "kauchak"), parameter="variant")
-        choice(self.sentences, get_args(Sentences), parameter="sentences")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         rows = np.ones((len(outputs), 5))

@@ -6,41 +6,26 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from plainly.errors import BadSpec, MissingExtra
 from plainly.evalset import EvalSet
-from plainly.metrics.means import mean_rows, means, ratio
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.metrics.means import CheckedMetric, mean_rows, means, ratio
+from plainly.protocol import Better, Floats, Needs
 from plainly.text.words import words
 
 # Words that say how a sentence is built, not what it is about; tseval leaves such words out of its quartile.
-_FUNCTION_WORDS = """
-a about after again against all am an and any are as at be because been before being below between both but by can
-could did do does doing down during each few for from further had has have having he her here hers herself him himself
-his how i if in into is it its itself just me more most my myself no nor not now of off on once only or other our ours
-ourselves out over own same she should so some such than that the their theirs them themselves then there these they
-this those through to too under until up very was we were what when where which while who whom why will with would you
-your yours yourself yourselves s t ll ve re d m n't 's
-"""
-_LEFT_OUT = frozenset(_FUNCTION_WORDS.split())
+_LEFT_OUT = frozenset(Path(__file__).with_name("function_words.txt").read_text(encoding="utf-8").split())
 _RANKED = 50_000
 _RARE = 3.0  # less than once in a million words
 
 
 @dataclass(frozen=True, repr=False)
-class Lexical(Metric):
-    """How common the words of the outputs are, by their frequency in everyday text.
-
-    ``zipf`` is the mean Zipf frequency of the words (7: the most common, 3: once in a million; higher is easier),
-    ``rare`` the share of words below 3, ``unknown`` the share that the list does not have (they count as 0 in zipf).
-    ``rank_quartile`` is the lexical complexity of tseval and EASSE with another list: per item the third quartile of
-    log(1 + rank) over the content words among the 50,000 most frequent, averaged over items; lower is easier. EASSE
-    ranks by English Wikipedia, this by wordfreq, so the values are close in meaning but not equal. A rare word is
-    not always a hard one (names), and a frequent word can be used in a hard sense.
-    """
+class Lexical(CheckedMetric):
+    """How common the words of the outputs are, by their frequency in everyday text."""
 
     language: str = "en"
 
@@ -56,12 +41,8 @@ class Lexical(Metric):
         for row, output in enumerate(outputs):
             lowered = [word.lower().replace("’", "'") for word in words(output)]
             values = [zipf(word) for word in lowered]
-            rows[row] = (
-                sum(values),
-                sum(value < _RARE for value in values),
-                sum(value == 0 for value in values),
-                len(values),
-            )
+            rare, unknown = sum(value < _RARE for value in values), sum(value == 0 for value in values)
+            rows[row] = sum(values), rare, unknown, len(values)
             ranks = [rank[word] for word in lowered if word in rank and word not in _LEFT_OUT]
             if ranks:
                 quartiles[row] = third_quartile(ranks)

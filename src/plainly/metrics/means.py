@@ -1,10 +1,51 @@
-"""Metrics that are plain averages over items: their rows carry the value and whether there is one."""
+"""What metrics share: parameters that are checked, and plain averages, whose rows carry values and if there are any."""
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+
 import numpy as np
 
-from plainly.protocol import Floats
+from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.registry import choice
+
+_DETAILS = tomllib.loads(Path(__file__).with_name("details.toml").read_text(encoding="utf-8"))
+
+
+class CheckedMetric(Metric):
+    """A metric that, when it is made, checks the parameters for which there are only certain values (``Literal``).
+
+    Its docstring is one line; what users read beyond that (``plainly metrics NAME``, ``help``) is in ``details.toml``.
+    """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if details := _DETAILS.get(cls.__dict__.get("name", "")):
+            cls.__doc__ = f"{' '.join((cls.__doc__ or '').split())}\n\n{details}"
+
+    def __post_init__(self) -> None:
+        for parameter, allowed in _choices(type(self)).items():
+            choice(getattr(self, parameter), allowed, parameter=parameter)
+
+
+class MeanMetric(CheckedMetric):
+    """A metric whose scores are averages over items; most describe a change of the source and judge nothing."""
+
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "neither"
+
+    def score(self, totals: Floats) -> Floats:
+        return means(totals)
+
+
+@cache
+def _choices(metric: type) -> Mapping[str, tuple[str, ...]]:
+    hints = get_type_hints(metric)
+    return {parameter: get_args(hint) for parameter, hint in hints.items() if get_origin(hint) is Literal}
 
 
 def mean_rows(*columns: Floats) -> Floats:

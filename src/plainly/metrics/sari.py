@@ -8,8 +8,10 @@ text is tokenised. The same output differs by up to 30 points. Here each is a pa
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -18,7 +20,8 @@ import numpy.typing as npt
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
 from plainly.metrics import sari_counts as counts
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.metrics.means import CheckedMetric, ratio
+from plainly.protocol import Better, Floats, Needs
 from plainly.registry import choice
 from plainly.text import ngrams
 from plainly.text.ngrams import ORDER
@@ -30,88 +33,28 @@ OPERATIONS = ("add", "keep", "delete")
 
 @dataclass(frozen=True)
 class VariantRules:
-    """What a variant fixes; ``level`` says whether counts are summed over the corpus or scores over sentences."""
+    """What a variant fixes, as ``sari.toml`` says."""
 
     level: Literal["corpus", "sentence"]
     delete: str
     tokenize: str
-    lowercase: bool
-    blank_token: bool = False  # an empty text is one empty token, as str.split(" ") has it
+    why: str
+    blank_token: bool = False
     raw_source: bool = False
-    why: str = ""
 
 
-VARIANTS: dict[str, VariantRules] = {
-    "easse": VariantRules(
-        "corpus", "f1", "13a", True, why="counts summed over the corpus, F1 for all three operations; 0/0 is 0"
-    ),
-    "star": VariantRules(
-        "corpus", "f1", "13a", True, raw_source=True, why="as easse, but the source is not tokenised (EASSE's legacy)"
-    ),
-    "xu": VariantRules(
-        "sentence",
-        "precision",
-        "spaces",
-        True,
-        blank_token=True,
-        why="the authors' SARI.py: mean over sentences of ratios averaged over n-gram types; delete is precision only",
-    ),
-    "xu-modified": VariantRules(
-        "sentence",
-        "precision",
-        "spaces",
-        True,
-        blank_token=True,
-        why="as xu, but an added n-gram whose words stand in the source in that order is no addition",
-    ),
-    "hf": VariantRules(
-        "sentence",
-        "precision",
-        "13a",
-        True,
-        blank_token=True,
-        why="as xu with 0/0 = 1: full marks where nothing was done, so that a copy of the source scores high",
-    ),
-    "t2t": VariantRules(
-        "sentence",
-        "precision",
-        "none",
-        True,
-        why="n-grams are present or absent, weighted by the share of references that have them; 0/0 = 1 as in hf",
-    ),
-    "joshua": VariantRules(
-        "corpus",
-        "precision",
-        "none",
-        True,
-        why="keep's recall is cut to a whole number in each sentence and used again as the precision's denominator",
-    ),
-    "d-sari": VariantRules(
-        "sentence",
-        "precision",
-        "spaces",
-        True,
-        blank_token=True,
-        why="for documents: xu with penalties for a wrong length and a wrong number of sentences",
-    ),
+VARIANTS = {
+    name: VariantRules(**rules)
+    for name, rules in tomllib.loads(Path(__file__).with_name("sari.toml").read_text(encoding="utf-8")).items()
 }
-
 _PARTS = tuple(
     f"{operation}{n}{suffix}" for operation in OPERATIONS for n in range(1, ORDER + 1) for suffix in ("", "_p", "_r")
 )
 
 
 @dataclass(frozen=True, repr=False)
-class Sari(Metric):
-    """SARI on 0–100, with add, keep and delete, and each of them for n = 1 to 4 with precision (_p) and recall (_r).
-
-    Compares output, source and references, so it can reward a change, unlike BLEU; but it compares words only: it sees
-    neither meaning nor grammar, and a fluent sentence in other words than the references' scores low.
-
-    Parameters left at ``auto`` follow the variant. ``reference_count`` counts every item as having that many
-    references, the missing ones saying nothing: it reproduces numbers that were published from files with blank
-    references, and should not be used otherwise.
-    """
+class Sari(CheckedMetric):
+    """SARI on 0–100, with add, keep and delete, and each of them for n = 1 to 4 with precision (_p) and recall (_r)."""
 
     name: ClassVar[str] = "sari"
     needs: ClassVar[Needs] = frozenset({"source", "references"})
@@ -127,9 +70,7 @@ class Sari(Metric):
     reference_count: int = 0
 
     def __post_init__(self) -> None:
-        choice(self.variant, VARIANTS, parameter="variant")
-        choice(self.delete, ("auto", "f1", "precision"), parameter="delete")
-        choice(self.average, ("scores", "paper"), parameter="average")
+        super().__post_init__()
         choice(self.tokenize, ("auto", *TOKENISERS), parameter="tokenize")
         if self.average == "paper" and self.variant not in ("easse", "star"):
             raise BadSpec(f"average=paper is defined for easse and star, not for {self.variant}.")
@@ -137,10 +78,6 @@ class Sari(Metric):
             raise BadSpec(f"delete=f1 is not defined for {self.variant}, which scores deletions by precision.")
         if self.reference_count < 0:
             raise BadSpec("reference_count is 0 (as many as there are) or the number to count.")
-
-    @property
-    def rules(self) -> VariantRules:
-        return VARIANTS[self.variant]
 
     @property
     def counts_references(self) -> npt.NDArray[np.bool_] | None:
@@ -151,10 +88,10 @@ class Sari(Metric):
 
     @property
     def _deletes_by_precision(self) -> bool:
-        return (self.rules.delete if self.delete == "auto" else self.delete) == "precision"
+        return (VARIANTS[self.variant].delete if self.delete == "auto" else self.delete) == "precision"
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        rules = self.rules
+        rules = VARIANTS[self.variant]
         evalset.require_references("SARI")
         blocks = ngrams.prepared(
             evalset,
@@ -164,55 +101,43 @@ class Sari(Metric):
             raw_source=rules.raw_source,
         )
         rows = [self._block_rows(evalset, block, outputs[block.start : block.stop]) for block in blocks]
-        return np.concatenate(rows) if rows else np.zeros((0, self._width))
+        return np.concatenate([np.append(block, np.ones((len(block), 1)), axis=1) for block in rows])
 
     def score(self, totals: Floats) -> Floats:
-        if self.rules.level == "sentence":
-            with np.errstate(invalid="ignore"):
-                return np.asarray(totals[..., :-1] / totals[..., -1:])
+        if VARIANTS[self.variant].level == "sentence":
+            return ratio(totals[..., :-1], totals[..., -1:])
         by_order = totals[..., :-1].reshape(*totals.shape[:-1], len(OPERATIONS), ORDER, 3)
         if self.variant == "joshua":
             parts = counts.joshua_parts(by_order)
         else:
             parts = counts.count_parts(by_order, precision_only=self._deletes_by_precision)
-        operations = counts.paper_average(parts, self._deletes_by_precision) if self.average == "paper" else None
+        paper = self.average == "paper"
+        operations = counts.paper_average(parts, self._deletes_by_precision) if paper else parts[..., 0].mean(axis=-1)
         scores = _assemble(parts, operations)
         scores[totals[..., -1] == 0] = np.nan
         return scores
 
-    @property
-    def _width(self) -> int:
-        return len(self.outputs) + 1 if self.rules.level == "sentence" else 9 * ORDER + 1
-
     def _block_rows(self, evalset: EvalSet, block: ngrams.Block, outputs: Sequence[str]) -> Floats:
         match = ngrams.match(block, outputs)
         side = counts.ReferenceSide(block, self.reference_count)
-        if self.rules.level == "corpus":
+        if VARIANTS[self.variant].level == "corpus":
             measure = counts.joshua_counts if self.variant == "joshua" else counts.easse_counts
-            flat = measure(match, side).reshape(len(block), -1)
-            return np.concatenate((flat, np.ones((len(block), 1))), axis=1)
+            return measure(match, side).reshape(len(block), 9 * ORDER)
         if self.variant == "t2t":
             parts = counts.t2t_parts(match, side)
         else:
-            modified = self.variant == "xu-modified"
-            parts = counts.xu_parts(
-                match,
-                side,
-                precision_only=self._deletes_by_precision,
-                as_hf=self.variant == "hf",
-                spurious=counts.spurious_additions(evalset, block, outputs) if modified else 0.0,
-            )
+            modified, as_hf = self.variant == "xu-modified", self.variant == "hf"
+            spurious = counts.spurious_additions(evalset, block, outputs) if modified else 0.0
+            precision_only = self._deletes_by_precision
+            parts = counts.xu_parts(match, side, precision_only=precision_only, as_hf=as_hf, spurious=spurious)
         operations = parts[..., 0].mean(axis=-1)
         if self.variant == "d-sari":
             operations = operations * counts.document_penalties(evalset, block, outputs)
-        scores = _assemble(parts, operations)
-        return np.concatenate((scores, np.ones((len(block), 1))), axis=1)
+        return _assemble(parts, operations)
 
 
-def _assemble(parts: Floats, operations: Floats | None) -> Floats:
+def _assemble(parts: Floats, operations: Floats) -> Floats:
     """From (…, operation, order, [score, precision, recall]) to the metric's outputs, on 0–100."""
-    if operations is None:
-        operations = parts[..., 0].mean(axis=-1)
     sari = operations.mean(axis=-1, keepdims=True)
-    flat = parts.reshape(*parts.shape[:-3], -1)
+    flat = parts.reshape(*parts.shape[:-3], 9 * ORDER)
     return np.asarray(100 * np.concatenate((sari, operations, flat), axis=-1))

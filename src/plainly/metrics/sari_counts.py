@@ -19,12 +19,17 @@ from plainly.text import sentences
 from plainly.text.ngrams import ORDER, Block, Counts, Match, Numbers, add_up
 from plainly.text.ragged import Ints
 
+Sums = tuple[Floats, Floats, Floats]  # of add, keep and delete
+
 
 def _kept_with_block(build: Callable[[ReferenceSide], Floats]) -> cached_property[Floats]:
     """A sum that is made when it is first asked for and kept with the block, since it is the same for every output."""
 
     def get(side: ReferenceSide) -> Floats:
-        return side.block.derive(("sari", build.__name__, side.reference_count), lambda _: build(side))
+        kept, key = side.block.kept_sums, (build.__name__, side.reference_count)
+        if key not in kept:
+            kept[key] = build(side)
+        return kept[key]
 
     return cached_property(get)
 
@@ -136,7 +141,7 @@ def joshua_counts(match: Match, side: ReferenceSide) -> Floats:
     """As ``easse_counts``, but keep carries Joshua's statistics, the second cut to a whole number per sentence."""
     counts = easse_counts(match, side)
     kept, good, all_kept = _keep(match, side)
-    precision, recall = match.total(_ratio(good, kept, 0.0)), match.total(_ratio(good, all_kept, 0.0))
+    precision, recall = match.total(_ratio(good, kept)), match.total(_ratio(good, all_kept))
     # Rounded first: a sum that is whole but for the order in which floats were added must not lose one.
     counts[:, 1, :, 0] = np.floor(np.round(1_000_000 * precision, 3)) / 1_000_000
     counts[:, 1, :, 1] = np.floor(np.round(recall, 9))
@@ -146,15 +151,15 @@ def joshua_counts(match: Match, side: ReferenceSide) -> Floats:
 
 def count_parts(counts: Floats, *, precision_only: bool) -> Floats:
     """[score, precision, recall] from counts; delete's score is its precision or its F1. 0/0 is 0."""
-    precision = _ratio(counts[..., 0], counts[..., 1], 0.0)
-    recall = _ratio(counts[..., 0], counts[..., 2], 0.0)
+    precision = _ratio(counts[..., 0], counts[..., 1])
+    recall = _ratio(counts[..., 0], counts[..., 2])
     return _parts(precision, recall, precision_only=precision_only)
 
 
 def joshua_parts(counts: Floats) -> Floats:
     parts = count_parts(counts, precision_only=True)
     keep = counts[..., 1, :, :]
-    precision, recall = _ratio(keep[..., 0], keep[..., 1], 0.0), _ratio(keep[..., 1], keep[..., 2], 0.0)
+    precision, recall = _ratio(keep[..., 0], keep[..., 1]), _ratio(keep[..., 1], keep[..., 2])
     parts[..., 1, :, :] = np.stack((_f1(precision, recall), precision, recall), axis=-1)
     return parts
 
@@ -175,10 +180,9 @@ def xu_parts(
 
     ``as_hf`` is Hugging Face evaluate's sari: 0/0 is 1, and keep's recall is over occurrences instead of types.
     """
-    undefined = 1.0 if as_hf else 0.0
     kept, good, all_kept = _keep(match, side)
-    keep_good = match.total(_ratio(good, kept, 0.0))
-    recalled, to_recall = (good, side.kept) if as_hf else (_ratio(good, all_kept, 0.0), side.kept_types)
+    keep_good = match.total(_ratio(good, kept))
+    recalled, to_recall = (good, side.kept) if as_hf else (_ratio(good, all_kept), side.kept_types)
     added, add_good = _additions(match)
     add_good = add_good - spurious
     delete_good, delete_types = _deletions(match, side)
@@ -187,7 +191,7 @@ def xu_parts(
         by_output=(added, match.total(kept > 0), delete_types),
         recalled=(add_good, match.total(recalled), delete_good),
         by_references=(side.added_types, to_recall, side.deleted_types),
-        undefined=undefined,
+        undefined=1.0 if as_hf else 0.0,
         precision_only=precision_only,
     )
 
@@ -222,9 +226,12 @@ def spurious_additions(evalset: EvalSet, block: Block, outputs: Sequence[str]) -
         cased = source.split()
         texts = [text.lower().split(" ") for text in (source, output, *references)]
         for order in range(ORDER):
-            in_source, in_output, *in_references = ({*_grams(words, order + 1)} for words in texts)
+            in_source, in_output, *in_references = (
+                set(zip(*(words[at:] for at in range(order + 1)), strict=False)) for words in texts
+            )
             for gram in (in_output - in_source) & set().union(*in_references):
-                spurious[item, order] += _is_subsequence([word for word in gram if word], cased)
+                rest = iter(cased)
+                spurious[item, order] += all(word in rest for word in gram if word)
     return spurious
 
 
@@ -277,15 +284,9 @@ def _deletions(match: Match, side: ReferenceSide) -> tuple[Floats, Floats]:
 
 
 def _sentence_parts(
-    *,
-    correct: Sequence[Floats],
-    by_output: Sequence[Floats],
-    recalled: Sequence[Floats],
-    by_references: Sequence[Floats],
-    undefined: float,
-    precision_only: bool,
+    *, correct: Sums, by_output: Sums, recalled: Sums, by_references: Sums, undefined: float, precision_only: bool
 ) -> Floats:
-    """Precision (correct by output) and recall (recalled by references) of add, keep and delete; what 0/0 is."""
+    """Precision is correct by output, recall recalled by references; ``undefined`` is what 0/0 is."""
     precision = _ratio(np.stack(correct, axis=1), np.stack(by_output, axis=1), undefined)
     recall = _ratio(np.stack(recalled, axis=1), np.stack(by_references, axis=1), undefined)
     return _parts(precision, recall, precision_only=precision_only)
@@ -298,22 +299,10 @@ def _parts(precision: Floats, recall: Floats, *, precision_only: bool) -> Floats
     return np.stack((score, precision, recall), axis=-1)
 
 
-def _ratio(numerator: Floats | Ints, denominator: Floats | Ints, undefined: float) -> Floats:
-    start = np.full(np.shape(numerator), undefined)
-    ratio: Floats = np.divide(numerator, denominator, out=start, where=denominator > 0)
-    return ratio
+def _ratio(numerator: Floats | Ints, denominator: Floats | Ints, undefined: float = 0.0) -> Floats:
+    ratio: Floats = np.full(np.shape(numerator), undefined)
+    return np.divide(numerator, denominator, out=ratio, where=denominator > 0)
 
 
 def _f1(precision: Floats, recall: Floats) -> Floats:
-    both = precision + recall
-    scores: Floats = np.divide(2 * precision * recall, both, out=np.zeros(np.shape(both)), where=both > 0)
-    return scores
-
-
-def _grams(words: Sequence[str], length: int) -> list[tuple[str, ...]]:
-    return [tuple(words[at : at + length]) for at in range(len(words) - length + 1)]
-
-
-def _is_subsequence(words: Sequence[str], text: Sequence[str]) -> bool:
-    rest = iter(text)
-    return all(word in rest for word in words)
+    return _ratio(2 * precision * recall, precision + recall)

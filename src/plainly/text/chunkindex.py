@@ -4,6 +4,9 @@ A batch of texts is one run of UTF-8 bytes. Chunks begin and end where white spa
 itself a key of two 64-bit numbers, which are looked up in a hash table, all chunks of the batch at once. Only a chunk
 that was never seen becomes a string. Longer chunks, and texts with NUL bytes or lone surrogates, take the plain way
 through a dictionary.
+
+Words, syllables, letters and sentence ends are decided chunk by chunk, so whatever a metric counts is a row of small
+integers for each distinct chunk, worked out once (``ChunkMemo``): a text becomes a look-up per chunk and a sum.
 """
 
 from __future__ import annotations
@@ -23,16 +26,16 @@ Bytes = npt.NDArray[np.uint8]
 _PACKED = 16  # bytes of a chunk that fit a pair of keys
 _PADDING = b"\0" * _PACKED
 # Everything beyond ASCII that str.split() takes for white space: its UTF-8 bytes, as a number of three bytes.
-_WIDE_SPACES = np.array(
-    [
-        int.from_bytes(chr(code).encode().ljust(3, b"\0"), "big")
-        for code in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
-    ],
-    dtype=np.int64,
-)
+_CODES = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
+_WIDE_SPACES = np.array([int.from_bytes(chr(code).encode().ljust(3, b"\0"), "big") for code in _CODES], dtype=np.int64)
 _FIRST_OF_TWO, _FIRST_OF_THREE = 0xC2, 0xE0  # the least first bytes of characters of two and of three bytes
 _RECENT, _RECENT_SHARE = 4096, 16  # how large the small table may grow, and which share of the large one
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(9)], dtype=np.uint64)
+
+# A memo starts afresh when it has seen this many distinct chunks, and texts are read in blocks of this many, so that
+# memory is bounded on streams of any length.
+MEMO_LIMIT = 1_000_000
+BLOCK = 5_000
 
 
 class ChunkIndex:
@@ -111,6 +114,47 @@ class ChunkIndex:
             self._recent = self._recent.joined(new)
             if len(self._recent) > max(_RECENT, len(self._packed) // _RECENT_SHARE):
                 self._packed, self._recent = self._packed.joined(self._recent), _PackedChunks()
+
+
+class ChunkMemo:
+    """From texts to facts about their chunks. ``describe`` is called once per distinct chunk and gives its row."""
+
+    def __init__(
+        self,
+        describe: Callable[[str], Sequence[int]],
+        *,
+        clean: Callable[[Sequence[str]], Sequence[str]] = lambda texts: texts,
+    ) -> None:
+        self._describe, self._clean = describe, clean
+        self._facts = _ChunkFacts(describe)
+
+    def rows(self, texts: Sequence[str], count: Callable[[Ragged], Ints]) -> Ints:
+        """What ``count`` makes of the facts about every chunk of a block of texts, for all texts."""
+        blocks = []
+        for start in range(0, max(1, len(texts)), BLOCK):
+            if len(self._facts.index) > MEMO_LIMIT:
+                self._facts = _ChunkFacts(self._describe)
+            facts = self._facts
+            chunks = facts.index.read(self._clean(texts[start : start + BLOCK]))
+            blocks.append(count(Ragged(facts.rows[chunks.values], chunks.offsets)))
+        return np.concatenate(blocks)
+
+
+class _ChunkFacts:
+    """A row of facts for every distinct chunk, in the order of their numbers."""
+
+    def __init__(self, describe: Callable[[str], Sequence[int]]) -> None:
+        self._describe = describe
+        self._used = 0
+        self.rows = np.zeros((1024, len(describe("a"))), dtype=np.int64)
+        self.index = ChunkIndex(self._learn)
+
+    def _learn(self, chunks: Sequence[str]) -> None:
+        new = np.array([self._describe(chunk) for chunk in chunks], dtype=np.int64)
+        while self._used + len(new) > len(self.rows):
+            self.rows = np.concatenate((self.rows, np.zeros_like(self.rows)))
+        self.rows[self._used : self._used + len(new)] = new
+        self._used += len(new)
 
 
 class _PackedChunks:

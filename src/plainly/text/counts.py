@@ -10,7 +10,7 @@ import numpy as np
 
 from plainly.errors import DataUnavailable, MissingExtra
 from plainly.text import sentences, syllables
-from plainly.text.chunks import ChunkMemo
+from plainly.text.chunkindex import ChunkMemo
 from plainly.text.ragged import Ints, Ragged
 from plainly.text.tokenise import tokens_13a, unbroken
 from plainly.text.words import words
@@ -22,29 +22,22 @@ COLUMNS = ("sentences", "words", "syllables", "letters", "characters", "polysyll
 Sentences = Literal["rules", "punkt"]
 Syllables = Literal["rules", "cmudict"]
 
-SYLLABLES: dict[str, Callable[[], syllables.Counter]] = {
-    "rules": lambda: syllables.count_rules,
-    "cmudict": syllables.cmudict,
-}
-
 
 def count(texts: Sequence[str], *, split: str = "rules", syllable: str = "rules") -> Ints:
     """One row a text, in the order of ``COLUMNS``. ``split`` is how sentences are found: rules or punkt."""
-    memo = _memo(syllable)
-    rows = np.zeros((len(texts), len(COLUMNS)), dtype=np.int64)
-    done = 0
-    for block in memo.blocks(texts):
-        n = len(block.offsets) - 1
-        here = slice(done, done + n)
-        rows[here, 1:] = block.sums(slice(sentences.FACTS.stop, None))
-        rows[here, 0] = sentences.count_chunked(block) if split == "rules" else punkt_counts(texts[here])
-        done += n
+
+    def read(block: Ragged) -> Ints:
+        return np.column_stack((sentences.count_chunked(block), block.sums(slice(sentences.FACTS.stop, None))))
+
+    rows = _memo(syllable).rows(texts, read)
+    if split == "punkt":
+        rows[:, 0] = punkt_counts(texts)
     return rows
 
 
 @functools.cache
 def _memo(syllable: str) -> ChunkMemo:
-    counter = SYLLABLES[syllable]()
+    counter = syllables.cmudict() if syllable == "cmudict" else syllables.count_rules
 
     def describe(chunk: str) -> tuple[int, ...]:
         in_chunk = words(chunk)
@@ -89,15 +82,14 @@ def count_easse(texts: Sequence[str], *, split: str = "rules") -> Ints:
     ``split`` is punkt, as in EASSE, or rules: a sentence ends at a lone full stop, question or exclamation mark of
     the 13a text and takes one closing quotation mark or bracket with it. On 13a text this is all that Punkt can see.
     """
-    rows = np.zeros((len(texts), 3), dtype=np.int64)
-    done = 0
-    for block in _easse_memo.blocks(texts):
-        n = len(block.offsets) - 1
-        rows[done : done + n, 1:] = block.sums(slice(0, 2))
-        rows[done : done + n, 0] = _lone_stops(block)
-        done += n
+
+    def read(block: Ragged) -> Ints:
+        return np.column_stack((_lone_stops(block), block.sums(slice(0, 2))))
+
+    rows = _easse_memo.rows(texts, read)
     if split == "punkt":
-        rows[:, 0] = punkt_counts([" ".join(_tokens_easse(text)) for text in texts])
+        tokens = ([token for chunk in text.split() for token in tokens_13a(chunk.lower())] for text in unbroken(texts))
+        rows[:, 0] = punkt_counts(list(map(" ".join, tokens)))
     return rows
 
 
@@ -106,21 +98,11 @@ def _describe_easse(chunk: str) -> tuple[int, ...]:
     stops = [token in _EASSE_STOPS for token in tokens]
     closed = len(tokens) > 1 and stops[-2] and set(tokens[-1]) <= _EASSE_CLOSERS
     closer = len(tokens) == 1 and set(tokens[0]) <= _EASSE_CLOSERS
-    return (
-        len(tokens),
-        sum(map(syllables.count_easse, tokens)),
-        sum(stops),
-        bool(stops) and (stops[-1] or closed),
-        bool(stops) and stops[-1],
-        closer,
-    )
+    ends = bool(stops) and stops[-1]
+    return len(tokens), sum(map(syllables.count_easse, tokens)), sum(stops), ends or closed, ends, closer
 
 
 _easse_memo = ChunkMemo(_describe_easse, clean=unbroken)
-
-
-def _tokens_easse(text: str) -> list[str]:
-    return [token for chunk in unbroken([text])[0].split() for token in tokens_13a(chunk.lower())]
 
 
 def _lone_stops(block: Ragged) -> Ints:
@@ -155,11 +137,10 @@ def punkt() -> Callable[[str], list[str]]:
     except ImportError:
         raise MissingExtra("sentences=punkt", package="nltk", extra="punkt") from None
     try:
-        tokenizer = PunktTokenizer("english")
+        find: Callable[[str], list[str]] = PunktTokenizer("english").tokenize
     except LookupError:
         raise DataUnavailable(
             "sentences=punkt needs NLTK's English Punkt model, which is not installed. "
             "Get it: python -m nltk.downloader punkt_tab"
         ) from None
-    find: Callable[[str], list[str]] = tokenizer.tokenize
     return find

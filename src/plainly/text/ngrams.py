@@ -7,10 +7,9 @@ numbers, and whatever is counted is an array over these numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,6 @@ from plainly.text.tokenise import Vocabulary, vocabulary
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.unsignedinteger]
 Numbers = npt.NDArray[np.integer] | npt.NDArray[np.float64] | npt.NDArray[np.bool_]
-T = TypeVar("T")
 
 ORDER = 4
 BLOCK_ITEMS = 2048
@@ -50,7 +48,7 @@ class Block:
     reference_sum: Counts  # in all references together
     reference_most: Counts  # in the reference that has most
     reference_texts: Counts  # how many references contain it
-    _derived: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    kept_sums: dict[Hashable, Floats] = field(default_factory=dict, repr=False)  # made once for all outputs
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -58,13 +56,6 @@ class Block:
     def total(self, values: Numbers | None) -> Floats:
         """Add up one value per n-gram (or count n-grams) into (items, ORDER)."""
         return add_up(self.cell, values, self)
-
-    def derive(self, key: Hashable, build: Callable[[Block], T]) -> T:
-        """``build(self)``, computed once and kept for as long as the block is."""
-        if key not in self._derived:
-            self._derived[key] = build(self)
-        derived: T = self._derived[key]
-        return derived
 
 
 @dataclass(frozen=True)
@@ -108,7 +99,7 @@ def prepared(
     """
 
     def build(evalset: EvalSet) -> Iterator[Block]:
-        for start in range(0, len(evalset), BLOCK_ITEMS):
+        for start in range(0, max(1, len(evalset)), BLOCK_ITEMS):
             words = vocabulary(tokenize, lowercase=lowercase, blank_token=blank_token)
             yield _prepare(evalset, start, min(start + BLOCK_ITEMS, len(evalset)), words, raw_source)
 

@@ -7,12 +7,14 @@ on these two alone. A stretch without a word is no sentence: stops and quotation
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from enum import IntEnum
+from pathlib import Path
 
 import numpy as np
 
-from plainly.text.chunks import ChunkMemo
+from plainly.text.chunkindex import ChunkMemo
 from plainly.text.ragged import Ints, Ragged
 from plainly.text.words import words
 
@@ -52,23 +54,9 @@ _BOUNDARY = np.array(
 )
 
 
-def _listed(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_TITLES = _listed(
-    "mr mrs ms mx dr prof rev hon fr gen col maj capt cmdr lt sgt cpl pvt adm gov sen rep pres amb supt messrs "
-    "mme mlle st mt vs viz cf ca approx e.g i.e eg ie"
-)
-_ABBREVIATIONS = _listed(
-    "etc inc ltd co corp bros dept univ assn ave blvd rd jr sr esq al ed eds jan feb apr jun jul aug sept oct nov dec "
-    "tues thurs ft lb lbs oz kg km cm mm hr hrs mph ph.d calif conn fla ariz tenn tex okla minn wis"
-)
-_NUMBERED = _listed("no nos fig figs pp ch vol vols eq sec art No Nos Fig Figs Ch Vol Vols Sec Art b c d p")
-_OPENERS = _listed(
-    "The A An This That These Those He She It They We You I His Her Its Their Our My In On At By For From With After "
-    "Before During When While Where Although Because If As Since Until However Some Many Most Several Other Another "
-    "One Two Both Each All There Here What Who How Why But And Or So Then Also Today Now"
+_LISTS = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))
+_TITLES, _ABBREVIATIONS, _NUMBERED, _OPENERS = (
+    frozenset(_LISTS[name].split()) for name in ("titles", "abbreviations", "numbered", "openers")
 )
 _CLOSERS = "\"'”’)]}»›」』）】》"
 _OPENING = "\"'“‘([{«‹「『（【《¿¡"
@@ -181,6 +169,8 @@ def count_chunked(chunked: Ragged) -> Ints:
     text = chunked.owners
     begins = np.ones(len(text), dtype=bool)
     begins[1:] = _BOUNDARY[end[:-1], start[1:]] | (text[1:] != text[:-1])
+    worded = first.astype(bool)
+    extra = np.zeros(n, dtype=np.int64)
     if cut.any():
         # A chunk in which a sentence ends is two pieces, the second of which begins a sentence.
         pieces = np.repeat(np.arange(len(text)), 1 + cut)
@@ -189,9 +179,6 @@ def count_chunked(chunked: Ragged) -> Ints:
         worded = np.where(second, last[pieces], first[pieces]).astype(bool)
         begins, text = begins[pieces] | second, text[pieces]
         extra = np.bincount(chunked.owners, weights=between, minlength=n).astype(np.int64)
-    else:
-        worded = first.astype(bool)
-        extra = np.zeros(n, dtype=np.int64)
     # A sentence counts at its first word: where the stretch differs from that of the word before.
     stretch, of = np.cumsum(begins)[worded], text[worded]
     fresh = np.ones(len(stretch), dtype=bool)
@@ -204,5 +191,4 @@ _memo = ChunkMemo(facts)
 
 def counts(texts: Sequence[str]) -> Ints:
     """How many sentences each text has."""
-    blocks = [count_chunked(block) for block in _memo.blocks(texts)]
-    return np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.int64)
+    return _memo.rows(texts, count_chunked)

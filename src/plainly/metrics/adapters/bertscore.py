@@ -19,20 +19,15 @@ from plainly.metrics.adapters import weights
 from plainly.metrics.adapters.weights import PublishedMetric, PublishedModel
 from plainly.metrics.means import ratio
 from plainly.protocol import Floats, Needs
-from plainly.registry import choice
 
 Match = tuple[float, float, float]  # F1, precision, recall
+Tokens = tuple[list[int], Any]  # of a text, and their vectors, of length one
 _WITH_SPACES = frozenset({"roberta", "gpt2", "bart", "longformer", "deberta"})  # byte pairs that include the space
 
 
 @dataclass(frozen=True, repr=False)
 class BertScore(PublishedMetric):
-    """Token-matching F1, precision and recall, 0–100, of the best reference (or of the source).
-
-    ``layer`` is the hidden layer the vectors are taken from (the package's default for roberta-large is 17), ``idf``
-    weighs tokens by how rare they are in the references, ``baseline`` is the package's baseline file for the model, by
-    which scores are rescaled. Marks of beginning and end have no weight but may be matched, as in the package.
-    """
+    """Token-matching F1, precision and recall, 0–100, of the best reference (or of the source)."""
 
     model: str = "FacebookAI/roberta-large"
     layer: int = 17
@@ -46,21 +41,20 @@ class BertScore(PublishedMetric):
     outputs: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
 
     def __post_init__(self) -> None:
-        choice(self.against, ("references", "source"), parameter="against")
+        super().__post_init__()
         object.__setattr__(self, "needs", frozenset({self.against}))
         if self.layer < 0:
             raise BadSpec("bertscore(layer=…) counts from 0, the embeddings; give the package's number of layers.")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        known: Sequence[Sequence[str]] = [[source] for source in evalset.sources]
         if self.against == "references":
             evalset.require_references("bertscore")
-            known: Sequence[Sequence[str]] = evalset.references
-        else:
-            known = [[source] for source in evalset.sources]
+            known = evalset.references
         loaded = _encoder(self.model, self.layer)
-        texts = [*outputs, *(text for row in known for text in row)]
-        vectors = _vectors(loaded, texts, layer=self.layer, longest=self.longest)
-        rarity = self._rarity(loaded, [text for row in known for text in row]) if self.idf else None
+        texts = [text for row in known for text in row]
+        vectors = _vectors(loaded, [*outputs, *texts], layer=self.layer, longest=self.longest)
+        rarity = self._rarity(loaded, texts) if self.idf else None
         floor = self._floor()
         rows = np.zeros((len(outputs), 4))
         for at, (output, others) in enumerate(zip(outputs, known, strict=True)):
@@ -93,12 +87,10 @@ class BertScore(PublishedMetric):
             ) from None
 
 
-def pairs(
-    model: str, texts: Sequence[tuple[str, str]], *, layer: int, longest: int = 512, parameter: str = "model"
-) -> list[float]:
+def pairs(model: str, texts: Sequence[tuple[str, str]], *, layer: int, parameter: str) -> list[float]:
     """F1, 0–1, of each text with the other of its pair, without weights and baseline."""
     loaded = _encoder(model, layer, parameter)
-    vectors = _vectors(loaded, [text for pair in texts for text in pair], layer=layer, longest=longest)
+    vectors = _vectors(loaded, [text for pair in texts for text in pair], layer=layer, longest=512)
     special = _special(loaded)
     return [_match(vectors[text], vectors[other], None, special)[0] for text, other in texts]
 
@@ -110,10 +102,7 @@ def _encoder(model: str, layer: int, parameter: str = "model") -> PublishedModel
     return loaded
 
 
-def _vectors(
-    loaded: PublishedModel, texts: Sequence[str], *, layer: int, longest: int
-) -> dict[str, tuple[list[int], Any]]:
-    """For each distinct text its tokens and their vectors, of length one."""
+def _vectors(loaded: PublishedModel, texts: Sequence[str], *, layer: int, longest: int) -> dict[str, Tokens]:
     loaded.model.config.output_hidden_states = True
     distinct = list(dict.fromkeys(texts))
     encoded = loaded.encode([_prepared(loaded, text) for text in distinct], longest=longest)
@@ -138,12 +127,7 @@ def _special(loaded: PublishedModel) -> frozenset[int]:
     return frozenset(getattr(loaded.tokenizer, name) for name in names) - {None}
 
 
-def _match(
-    output: tuple[list[int], Any],
-    other: tuple[list[int], Any],
-    rarity: dict[int, float] | None,
-    special: frozenset[int],
-) -> Match:
+def _match(output: Tokens, other: Tokens, rarity: dict[int, float] | None, special: frozenset[int]) -> Match:
     similar = output[1] @ other[1].T
     precision = _weighted(similar.max(axis=1), output[0], rarity, special)
     recall = _weighted(similar.max(axis=0), other[0], rarity, special)

@@ -6,6 +6,7 @@ and tags tokens. Both see lower-cased text, as in the authors' package, lens-met
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +23,7 @@ from plainly.protocol import Floats, Needs
 
 @dataclass(frozen=True, repr=False)
 class Lens(PublishedMetric):
-    """LENS: overall quality of a simplification given source and references; 0–100, or unbounded with rescale=false.
-
-    The best reference counts. Scores are mapped to 0–100 by the normal distribution; ``rescale=false`` gives the
-    model's own value, a z-score (lens-metric 1.0 multiplies that by 100). It was trained on SimpEval_past, whose
-    sources are TurkCorpus test sentences: do not judge it there.
-    """
+    """LENS: overall quality of a simplification given source and references; 0–100, or unbounded with rescale=false."""
 
     checkpoint: str = ""
     encoder: str = ""
@@ -60,11 +56,8 @@ class Lens(PublishedMetric):
 
 @dataclass(frozen=True, repr=False)
 class LensSalsa(PublishedMetric):
-    """LENS-SALSA: overall quality without references, 100 times the model's value (mostly, but not always, in 0–100).
-
-    ``bad`` is the percentage of the output's tokens that the model tags as part of a bad edit (probability above one
-    half, the package's threshold). It was trained on edits in SimpEval_2022: do not judge it there.
-    """
+    """LENS-SALSA: overall quality without references, 100 times the model's value (mostly, but not always, in
+    0–100)."""
 
     checkpoint: str = ""
     encoder: str = ""
@@ -79,9 +72,7 @@ class LensSalsa(PublishedMetric):
         encoded = [_joined(loaded, *pair) for pair in distinct]
         first = [_tokens(loaded, output) for output, _ in distinct]
         rows = {}
-        for at, (value, bad) in loaded.weights.run_encoded(
-            encoded, lambda outputs, mask: _judge(loaded, outputs, mask)
-        ):
+        for at, (value, bad) in loaded.weights.run_encoded(encoded, functools.partial(_judge, loaded)):
             tagged = (0.0, 0.0)
             if bad is not None:
                 own = bad[1 : len(first[at]) - 1]  # without the marks of beginning and end
@@ -107,12 +98,9 @@ def _estimate(loaded: comet.Checkpoint, source: Any, output: Any, reference: Any
     import torch
 
     to_reference, to_source = (output - reference).abs(), (output - source).abs()
+    parts = [source, output, reference, output * reference, to_reference, output * source, to_source]
     with torch.inference_mode():
-        return float(
-            loaded.estimator(
-                torch.cat([source, output, reference, output * reference, to_reference, output * source, to_source])
-            )
-        )
+        return float(loaded.estimator(torch.cat(parts)))
 
 
 def _tokens(loaded: comet.Checkpoint, text: str) -> list[int]:

@@ -23,7 +23,6 @@ from plainly.metrics.adapters.weights import PublishedMetric
 from plainly.metrics.means import ratio
 from plainly.metrics.pipelines import pipeline
 from plainly.protocol import Floats
-from plainly.registry import choice
 
 Finder = Callable[[Sequence[str]], list[list[str]]]
 _FINDERS: dict[str, Finder] = {}
@@ -48,14 +47,7 @@ class Question:
 
 @dataclass(frozen=True, repr=False)
 class QuestEval(PublishedMetric):
-    """QuestEval, 0–100: questions about source and output, answered from the other.
-
-    ``answers`` is a spaCy pipeline, or a name given to ``use_answers``. ``bertscore=`` (empty) leaves out closeness in
-    meaning. ``against=references`` compares with the best reference, ``both`` with the best of source and references,
-    as the package does when it is given both. ``weighter`` makes questions about the source count by how much they
-    matter. A text without questions scores 0 in its direction, as in the package; ``questions`` is how many were asked
-    an item.
-    """
+    """QuestEval, 0–100: questions about source and output, answered from the other."""
 
     qa: str = "ThomasNLG/t5-qa_squad2neg-en"
     qg: str = "ThomasNLG/t5-qg_squad1-en"
@@ -69,9 +61,6 @@ class QuestEval(PublishedMetric):
     outputs: ClassVar[tuple[str, ...]] = ("questeval", "precision", "recall", "questions")
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "spacy")
 
-    def __post_init__(self) -> None:
-        choice(self.against, ("source", "references", "both"), parameter="against")
-
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         if self.against != "source":
             evalset.require_references("questeval")
@@ -80,12 +69,11 @@ class QuestEval(PublishedMetric):
             for source, refs in zip(evalset.sources, evalset.references or [()] * len(evalset), strict=True)
         ]
         find = _FINDERS.get(self.answers) or _spacy(self.answers)
-        asker = questions.published(self.qa, self.qg, self.weighter, self.bertscore, self.layer)
+        asker = questions.PublishedAsker(self.qa, self.qg, self.weighter, self.bertscore, self.layer)
+        texts = [text for row in others for text in row]
         known = evalset.prepare(
             ("questeval", repr(self)),
-            lambda evalset: _questions(
-                [text for row in others for text in row], find, asker, weighed=frozenset(evalset.sources)
-            ),
+            lambda evalset: _questions(texts, find, asker, weighed=frozenset(evalset.sources)),
         )
         about = {**_questions(outputs, find, asker), **known}
         pairs = [(output, other) for output, row in zip(outputs, others, strict=True) for other in row]
@@ -105,7 +93,7 @@ class QuestEval(PublishedMetric):
 
 
 def _questions(
-    texts: Sequence[str], find: Finder, asker: questions.Asker, *, weighed: frozenset[str] = frozenset()
+    texts: Sequence[str], find: Finder, asker: questions.PublishedAsker, *, weighed: frozenset[str] = frozenset()
 ) -> dict[str, list[Question]]:
     """The questions about each text that has words; ``weighed`` are the texts whose questions the weighter sees."""
     distinct = [text for text in dict.fromkeys(texts) if text.strip()]
@@ -120,7 +108,7 @@ def _questions(
 
 
 def _judge(
-    asker: questions.Asker, about: dict[str, list[Question]], pairs: Sequence[tuple[str, str]]
+    asker: questions.PublishedAsker, about: dict[str, list[Question]], pairs: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], float]:
     """For each (text, other) and its reverse: how well the first answers the questions about the second."""
     both = {(a, b) for pair in pairs for a, b in (pair, pair[::-1]) if a in about and about.get(b)}

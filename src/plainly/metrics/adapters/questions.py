@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,26 +27,6 @@ class ModelAnswer:
     answerable: float
 
 
-class Asker(Protocol):
-    """Whoever writes and answers questions; each list of inputs gives a list of as many results."""
-
-    def questions(self, asked: Sequence[tuple[str, str]]) -> list[str]:
-        """For (answer, text): a question that the text answers so."""
-        ...
-
-    def answers(self, asked: Sequence[tuple[str, str]]) -> list[ModelAnswer]:
-        """For (question, text): the answer."""
-        ...
-
-    def weights(self, asked: Sequence[tuple[str, str, str]]) -> list[float] | None:
-        """For (answer, question, text): how much the question matters; None where all matter alike."""
-        ...
-
-    def similarities(self, asked: Sequence[tuple[str, str]]) -> list[float] | None:
-        """For (answer, known answer): how alike in meaning, 0–1; None where that is left out."""
-        ...
-
-
 @dataclass(frozen=True)
 class PublishedAsker:
     """The published models, by hub names or directories; an empty name leaves that one out."""
@@ -60,17 +38,20 @@ class PublishedAsker:
     layer: int
 
     def questions(self, asked: Sequence[tuple[str, str]]) -> list[str]:
+        """For (answer, text): a question that the text answers so."""
         loaded = weights.seq2seq(self.qg, parameter="qg")
         # sv1 names the data set (SQuAD 1) that the model was to imitate.
         written = _written(loaded, [f"sv1 {MARK} {answer} {MARK} {text}" for answer, text in asked], first="")
         return [text for text, _ in written]
 
     def answers(self, asked: Sequence[tuple[str, str]]) -> list[ModelAnswer]:
+        """For (question, text): the answer."""
         loaded = weights.seq2seq(self.qa, parameter="qa")
         written = _written(loaded, [f"{question} {MARK} {text}" for question, text in asked], first="unanswerable")
         return [ModelAnswer(text, 1 - likely) for text, likely in written]
 
     def weights(self, asked: Sequence[tuple[str, str, str]]) -> list[float] | None:
+        """For (answer, question, text): how much the question matters; None where all matter alike."""
         if not self.weighter:
             return None
         loaded = weights.seq2seq(self.weighter, parameter="weighter")
@@ -78,15 +59,10 @@ class PublishedAsker:
         return [likely for _, likely in _written(loaded, prompts, first="true")]
 
     def similarities(self, asked: Sequence[tuple[str, str]]) -> list[float] | None:
+        """For (answer, known answer): how alike in meaning, 0–1; None where that is left out."""
         if not self.bertscore:
             return None
         return bertscore.pairs(self.bertscore, asked, layer=self.layer, parameter="bertscore")
-
-
-@lru_cache(maxsize=2)
-def published(qa: str, qg: str, weighter: str, bertscore: str, layer: int) -> Asker:
-    """The published models behind one object; they are loaded when they are first asked."""
-    return PublishedAsker(qa, qg, weighter, bertscore, layer)
 
 
 def _written(loaded: weights.PublishedModel, prompts: Sequence[str], *, first: str) -> list[tuple[str, float]]:
@@ -100,20 +76,16 @@ def _written(loaded: weights.PublishedModel, prompts: Sequence[str], *, first: s
     answers: dict[str, tuple[str, float]] = {}
     for chosen, batch in loaded.batches(encoded):
         with torch.inference_mode():
-            written = _generate(loaded.model, batch)
+            written = loaded.model.generate(
+                input_ids=batch["input_ids"],
+                attention_mask=batch["attention_mask"],
+                max_length=LONGEST_WRITTEN,
+                num_beams=1,
+                do_sample=False,
+                output_scores=True,
+                return_dict_in_generate=True,
+            )
         likely = written.scores[0].float().softmax(-1)[:, begins].cpu().numpy().astype(np.float64)
         texts = tokenizer.batch_decode(written.sequences, skip_special_tokens=True, clean_up_tokenization_spaces=True)
         answers |= {distinct[at]: (text, float(p)) for at, text, p in zip(chosen, texts, likely, strict=True)}
     return [answers[prompt] for prompt in prompts]
-
-
-def _generate(model: Any, batch: Any) -> Any:
-    return model.generate(
-        input_ids=batch["input_ids"],
-        attention_mask=batch["attention_mask"],
-        max_length=LONGEST_WRITTEN,
-        num_beams=1,
-        do_sample=False,
-        output_scores=True,
-        return_dict_in_generate=True,
-    )

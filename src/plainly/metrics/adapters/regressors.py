@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from scipy.special import softmax
 
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
@@ -14,15 +15,19 @@ from plainly.metrics.adapters import weights
 from plainly.metrics.adapters.weights import PublishedMetric
 from plainly.metrics.means import mean_rows
 from plainly.protocol import Floats
-from plainly.registry import choice
+
+# MeaningBERT's percentages from what the network gives, by the output that its configuration names.
+_PERCENT: dict[str, Callable[[Floats], Floats]] = {
+    "linear": lambda values: values,
+    "sigmoid": lambda values: 100 / (1 + np.exp(-values)),
+    "normalized": lambda values: 100 * values,
+    "clamped": lambda values: 100 * values,
+}
 
 
 @dataclass(frozen=True, repr=False)
 class PublishedSle(PublishedMetric):
-    """SLE with its published weights (Cripwell et al. 2023): RoBERTa, one head, 128 tokens, levels 0 to 4.
-
-    Trained on Newsela; what plainly ships as ``sle`` is another model on the same scale. The two are not comparable.
-    """
+    """SLE with its published weights (Cripwell et al. 2023): RoBERTa, one head, 128 tokens, levels 0 to 4."""
 
     model: str = "liamcripwell/sle-base"
     target: float | None = None
@@ -31,23 +36,14 @@ class PublishedSle(PublishedMetric):
     outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source", "error")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        loaded = weights.classifier(self.model, labels=1)
-        source = evalset.prepare(
-            ("sle-published", self.model), lambda evalset: weights.values(loaded, evalset.sources, longest=128)[:, 0]
-        )
-        level = weights.values(loaded, outputs, longest=128)[:, 0]
+        level, source = _one_by_one(self.model, evalset, outputs, longest=128)
         error = np.abs(level - self.target) if self.target is not None else np.full(len(outputs), np.nan)
         return mean_rows(level - source, level, source, error)
 
 
 @dataclass(frozen=True, repr=False)
 class MeaningBert(PublishedMetric):
-    """MeaningBERT (Beauchemin et al. 2023): meaning kept between source and output, 0–100.
-
-    The published model gives percentages as they are; one whose configuration names another output (sigmoid,
-    normalized, clamped) is mapped to them. Values beyond 0 and 100 are cut off, as in the authors' scorer;
-    ``clip=false`` leaves them, as on their model card.
-    """
+    """MeaningBERT (Beauchemin et al. 2023): meaning kept between source and output, 0–100."""
 
     model: str = "davebulaval/MeaningBERT"
     longest: int = 512
@@ -59,20 +55,19 @@ class MeaningBert(PublishedMetric):
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         loaded = weights.classifier(self.model, labels=1)
         pairs = list(zip(evalset.sources, outputs, strict=True))
-        kept = _percent(
-            weights.values(loaded, pairs, longest=self.longest)[:, 0],
-            str(getattr(loaded.model.config, "meaningbert_output_head", None) or "linear"),
-            model=self.model,
-        )
+        head = str(getattr(loaded.model.config, "meaningbert_output_head", None) or "linear")
+        if head not in _PERCENT:
+            raise BadInput(
+                f"{self.model!r} has the output {head!r}; MeaningBERT's are linear, sigmoid, normalized and clamped."
+            )
+        kept = _PERCENT[head](weights.values(loaded, pairs, longest=self.longest)[:, 0])
         return mean_rows(np.clip(kept, 0, 100) if self.clip else kept)
 
 
 @dataclass(frozen=True, repr=False)
 class Entailment(PublishedMetric):
-    """Does the source entail the output (``faithful``), and the output the source (``complete``)? Probabilities, 0–100.
-
-    Any model for natural-language inference; which of its labels means entailment is read from its configuration.
-    """
+    """Does the source entail the output (``faithful``), and the output the source (``complete``)? Probabilities,
+    0–100."""
 
     model: str = "FacebookAI/roberta-large-mnli"
     longest: int = 256
@@ -88,24 +83,17 @@ class Entailment(PublishedMetric):
                 f"{self.model!r} has the labels {', '.join(labels)}; an entailment model names entailment and "
                 "contradiction in its config.json (label2id)."
             )
-        there = self._probabilities(loaded, list(zip(evalset.sources, outputs, strict=True)))
-        back = self._probabilities(loaded, list(zip(outputs, evalset.sources, strict=True)))
+        there, back = (
+            softmax(weights.values(loaded, list(zip(*texts, strict=True)), longest=self.longest), axis=1)
+            for texts in ((evalset.sources, outputs), (outputs, evalset.sources))
+        )
         yes, no = labels["entailment"], labels["contradiction"]
         return mean_rows(100 * there[:, yes], 100 * back[:, yes], 100 * there[:, no])
-
-    def _probabilities(self, loaded: weights.PublishedModel, pairs: list[tuple[str, str]]) -> Floats:
-        logits = weights.values(loaded, pairs, longest=self.longest)
-        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        probabilities: Floats = powers / powers.sum(axis=1, keepdims=True)
-        return probabilities
 
 
 @dataclass(frozen=True, repr=False)
 class Regressor(PublishedMetric):
-    """Any model with one value, by hub name or directory, of each output or of source and output together.
-
-    ``delta`` is the output's value minus the source's, where each text is scored by itself (``reads=output``).
-    """
+    """Any model with one value, by hub name or directory, of each output or of source and output together."""
 
     model: str = ""
     reads: Literal["output", "pair"] = "output"
@@ -114,32 +102,22 @@ class Regressor(PublishedMetric):
     name: ClassVar[str] = "regressor"
     outputs: ClassVar[tuple[str, ...]] = ("value", "delta")
 
-    def __post_init__(self) -> None:
-        choice(self.reads, ("output", "pair"), parameter="reads")
-
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         weights.require()
         if not self.model:
             raise BadSpec("regressor needs a model: regressor(model=NAME-OR-DIRECTORY)")
-        loaded = weights.classifier(self.model, labels=1)
         if self.reads == "pair":
+            loaded = weights.classifier(self.model, labels=1)
             pairs = list(zip(evalset.sources, outputs, strict=True))
             value = weights.values(loaded, pairs, longest=self.longest)[:, 0]
             return mean_rows(value, np.full(len(outputs), np.nan))
-        source = evalset.prepare(
-            ("regressor", self.model, self.longest),
-            lambda evalset: weights.values(loaded, evalset.sources, longest=self.longest)[:, 0],
-        )
-        value = weights.values(loaded, outputs, longest=self.longest)[:, 0]
+        value, source = _one_by_one(self.model, evalset, outputs, longest=self.longest)
         return mean_rows(value, value - source)
 
 
-def _percent(values: Floats, head: str, *, model: str) -> Floats:
-    """MeaningBERT's percentages from what the network gives, by the output that its configuration names."""
-    if head == "linear":
-        return values
-    if head == "sigmoid":
-        return 100 / (1 + np.exp(-values))
-    if head in ("normalized", "clamped"):
-        return 100 * values
-    raise BadInput(f"{model!r} has the output {head!r}; MeaningBERT's are linear, sigmoid, normalized and clamped.")
+def _one_by_one(model: str, evalset: EvalSet, outputs: Sequence[str], *, longest: int) -> tuple[Floats, Floats]:
+    """The values of outputs and sources, each text by itself."""
+    loaded = weights.classifier(model, labels=1)
+    key = ("regressor", model, longest)
+    source = evalset.prepare(key, lambda evalset: weights.values(loaded, evalset.sources, longest=longest)[:, 0])
+    return weights.values(loaded, outputs, longest=longest)[:, 0], source

@@ -8,29 +8,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from plainly.errors import DataUnavailable, MissingExtra
-from plainly.metrics.batches import by_length
-from plainly.metrics.means import means
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.metrics.learned.encoder import by_length
+from plainly.metrics.means import MeanMetric
+from plainly.protocol import Better, Floats
 
 Text = str | tuple[str, str]
+_FILES = "config.json, model.safetensors or pytorch_model.bin, and"
 _TOKENS_IN_A_BATCH = {"cpu": 2048, "cuda": 16384}
 
 
-class PublishedMetric(Metric, Protocol):
+class PublishedMetric(MeanMetric):
     """What metrics on published weights have in common, unless they say otherwise."""
 
-    needs: ClassVar[Needs] = frozenset({"source"})
     better: ClassVar[Better] = "higher"
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
     batch_tolerance: ClassVar[float] = 1e-3  # how far a score may depend on the texts scored with it
-
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
 
 
 @dataclass(frozen=True)
@@ -81,36 +78,33 @@ def require(*packages: str) -> None:
 
 
 def classifier(name: str, *, labels: int | None = None) -> PublishedModel:
-    """A model with a classification or regression head, by hub name or directory."""
+    """A model with a classification or regression head."""
     return _load(name, "AutoModelForSequenceClassification", labels)
 
 
 def encoder(name: str, *, parameter: str = "model") -> PublishedModel:
-    """A bare encoder, by hub name or directory, given in the spec as ``parameter``."""
+    """A bare encoder."""
     return _load(name, "AutoModel", None, parameter)
 
 
 def seq2seq(name: str, *, parameter: str) -> PublishedModel:
-    """A model that writes text from text (T5), by hub name or directory, given in the spec as ``parameter``."""
+    """A model that writes text from text (T5)."""
     require("torch", "transformers", "sentencepiece")  # without the last, transformers asks for a package of no use
     return _load(name, "AutoModelForSeq2SeqLM", None, parameter)
 
 
 def untrained(name: str, *, parameter: str) -> PublishedModel:
-    """An encoder of the same architecture without its weights, for a checkpoint that has them all.
-
-    It is made anew for each call: whoever fills it must not change what another metric has loaded under this name.
-    """
+    """An encoder without its weights, for a checkpoint that has them all; made anew for whoever fills it."""
     require()
     import transformers
 
-    automatic: Any = transformers.AutoModel
     try:
         config = transformers.AutoConfig.from_pretrained(name)
         tokenizer = transformers.AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
         raise DataUnavailable(missing(name, error, parameter=parameter, files="config.json and")) from None
-    return _placed(automatic.from_config(config), tokenizer)
+    model: Any = transformers.AutoModel
+    return _placed(model.from_config(config), tokenizer)
 
 
 def values(loaded: PublishedModel, texts: Sequence[Text], *, longest: int) -> Floats:
@@ -122,6 +116,7 @@ def values(loaded: PublishedModel, texts: Sequence[Text], *, longest: int) -> Fl
 
 @lru_cache(maxsize=6)
 def _load(name: str, kind: str, labels: int | None, parameter: str = "model") -> PublishedModel:
+    """A model by hub name or directory, which the spec gives as ``parameter``."""
     require()
     import transformers
 
@@ -157,13 +152,7 @@ def _placed(model: Any, tokenizer: Any) -> PublishedModel:
     return PublishedModel(model.to(device).eval(), tokenizer, device)
 
 
-def missing(
-    name: str,
-    error: Exception,
-    *,
-    parameter: str = "model",
-    files: str = "config.json, model.safetensors or pytorch_model.bin, and",
-) -> str:
+def missing(name: str, error: Exception, *, parameter: str, files: str = _FILES) -> str:
     """What to download to where, for weights that are not there."""
     first = next(iter(str(error).strip().splitlines()), type(error).__name__)
     wanted = f"{files} the tokenizer's files (tokenizer.json, or vocab.json and merges.txt, or spiece.model)"

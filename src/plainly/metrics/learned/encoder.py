@@ -11,7 +11,7 @@ import json
 import multiprocessing
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,7 +23,6 @@ import numpy.typing as npt
 
 from plainly.errors import BadInput, MissingExtra, did_you_mean
 from plainly.machine import cores
-from plainly.metrics.batches import by_length
 
 Vectors = npt.NDArray[np.float32]
 Batch = tuple[list[int], list[int], list[Any]]  # positions of its texts, their lengths in tokens, what was asked for
@@ -94,16 +93,22 @@ def load(model: str = SHIPPED, *, threads: int = 0) -> Encoder:
     ``threads`` is how many batches run at once; 0 is one for each core, and one in a worker process, which has others
     beside it.
     """
-    return _load(str(directory(model)), threads or _side_by_side())
-
-
-def _side_by_side() -> int:
-    if multiprocessing.parent_process() is not None:
-        return 1
+    if not threads and multiprocessing.parent_process() is not None:
+        threads = 1
     asked = os.environ.get("OMP_NUM_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
-    return cores()
+    return _load(str(directory(model)), threads or (int(asked) if asked.isdigit() else 0) or cores())
+
+
+def by_length(lengths: Mapping[int, int], *, budget: int) -> Iterator[list[int]]:
+    """Positions in order of length, as many at a time as fit into ``budget`` tokens with their padding."""
+    batch: list[int] = []
+    for at in sorted(lengths, key=lambda at: lengths[at]):
+        if batch and (len(batch) + 1) * lengths[at] > budget:
+            yield batch
+            batch = []
+        batch.append(at)
+    if batch:
+        yield batch
 
 
 def directory(model: str) -> Path:
@@ -128,23 +133,15 @@ def _load(place: str, threads: int) -> Encoder:
         raise MissingExtra("The learned metrics", package=str(error.name), extra="learned") from None
     facts = json.loads((Path(place) / "model.json").read_text(encoding="utf-8"))
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
+    options.log_severity_level, options.intra_op_num_threads, options.inter_op_num_threads = 3, 1, 1
     tokenizer = Tokenizer.from_file(str(Path(place) / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(int(facts["longest"]))
-    return Encoder(
-        name=facts["name"],
-        heads=tuple(facts["heads"]),
-        longest=int(facts["longest"]),
-        session=onnxruntime.InferenceSession(
-            str(Path(place) / "model.onnx"),
-            options,
-            providers=["CPUExecutionProvider"],
-            # Measured: the fused operations are the slower ones on a CPU, by a third in all.
-            disabled_optimizers=["SkipLayerNormFusion", "BiasGeluFusion"],
-        ),
-        tokenizer=tokenizer,
-        threads=threads,
+    session = onnxruntime.InferenceSession(
+        str(Path(place) / "model.onnx"),
+        options,
+        providers=["CPUExecutionProvider"],
+        # Measured: the fused operations are the slower ones on a CPU, by a third in all.
+        disabled_optimizers=["SkipLayerNormFusion", "BiasGeluFusion"],
     )
+    return Encoder(facts["name"], tuple(facts["heads"]), int(facts["longest"]), session, tokenizer, threads)

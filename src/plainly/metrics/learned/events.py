@@ -15,9 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from plainly.evalset import EvalSet
-from plainly.metrics.means import ratio
+from plainly.metrics.means import CheckedMetric, ratio
 from plainly.metrics.pipelines import pipeline
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.protocol import Better, Floats, Needs
 
 
 class Word(NamedTuple):
@@ -50,13 +50,8 @@ def use_parser(name: str, parser: Parser) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Samsa(Metric):
-    """SAMSA-like structural score, 0–100: 100 where each event of the source has an output sentence of its own.
-
-    An output with more sentences than the source has events scores 0, as in SAMSA; ``unpenalised`` leaves out the
-    reward for splitting. ``parser`` is a spaCy pipeline, or a name given to ``use_parser``. Items without an event in
-    the source have no score. It says nothing about words made simpler.
-    """
+class Samsa(CheckedMetric):
+    """SAMSA-like structural score, 0–100: 100 where each event of the source has an output sentence of its own."""
 
     parser: str = "en_core_web_sm"
 
@@ -115,21 +110,15 @@ def _kept(scenes: Sequence[Event], sentences: Sequence[set[str]]) -> float:
 
 
 def _parser(name: str) -> Parser:
-    return _PARSERS.get(name) or _spacy(name)
-
-
-def _spacy(name: str) -> Parser:
+    if name in _PARSERS:
+        return _PARSERS[name]
     loaded = pipeline(name, metric="samsa", parameter="parser", gives=("DEP", "POS", "LEMMA"), exclude=("ner",))
 
-    def parse(texts: Sequence[str]) -> list[Sentences]:
-        return [_sentences(document) for document in loaded.pipe(texts)]
+    def sentences(document: Any) -> Sentences:
+        return [
+            [Word(token.lemma_.casefold(), token.pos_, token.dep_, token.head.i - sentence.start) for token in sentence]
+            for sentence in document.sents
+            if any(token.is_alpha or token.like_num for token in sentence)
+        ]
 
-    return parse
-
-
-def _sentences(document: Any) -> Sentences:
-    return [
-        [Word(token.lemma_.casefold(), token.pos_, token.dep_, token.head.i - sentence.start) for token in sentence]
-        for sentence in document.sents
-        if any(token.is_alpha or token.like_num for token in sentence)
-    ]
+    return lambda texts: list(map(sentences, loaded.pipe(texts)))

@@ -16,19 +16,13 @@ import numpy as np
 from plainly.evalset import EvalSet
 from plainly.metrics.learned import encoder
 from plainly.metrics.learned.encoder import Vectors
-from plainly.metrics.means import ratio
-from plainly.protocol import Better, Floats, Metric, Needs
-from plainly.registry import choice
+from plainly.metrics.means import CheckedMetric, ratio
+from plainly.protocol import Better, Floats, Needs
 
 
 @dataclass(frozen=True, repr=False)
-class Meaning(Metric):
-    """Token-matching precision, recall and F1 between output and source (or references), 0–100, averaged over items.
-
-    A copy of the source scores 100: read it beside a simplicity score, never alone. ``against=references`` takes for
-    each item the reference with the best F1. An item without words on one side scores 0; without words on both it has
-    no score.
-    """
+class Meaning(CheckedMetric):
+    """Token-matching precision, recall and F1 between output and source (or references), 0–100, averaged over items."""
 
     against: Literal["source", "references"] = "source"
     model: str = encoder.SHIPPED
@@ -41,20 +35,21 @@ class Meaning(Metric):
     batch_tolerance: ClassVar[float] = 1e-3  # how far a score may depend on the texts scored with it
 
     def __post_init__(self) -> None:
-        choice(self.against, ("source", "references"), parameter="against")
+        super().__post_init__()
         object.__setattr__(self, "needs", frozenset({self.against}))
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         model = encoder.load(self.model)
         if self.against == "references":
             evalset.require_references("meaning(against=references)")
-            known = evalset.prepare(
-                ("meaning", self.model, "references"), lambda evalset: _ragged(model, evalset.references)
-            )
-        else:
-            known = evalset.prepare(
-                ("meaning", self.model, "source"), lambda evalset: [[v] for v in model.vectors(evalset.sources)]
-            )
+
+        def build(evalset: EvalSet) -> list[list[Vectors]]:
+            """All texts in one go, and back in their rows."""
+            texts = evalset.references if self.against == "references" else [[text] for text in evalset.sources]
+            flat = iter(model.vectors([text for row in texts for text in row]))
+            return [[next(flat) for _ in row] for row in texts]
+
+        known = evalset.prepare(("meaning", self.model, self.against), build)
         rows = np.zeros((len(outputs), 4))
         for at, (output, others) in enumerate(zip(model.vectors(outputs), known, strict=True)):
             candidates = [match(output, other) for other in others]
@@ -77,9 +72,3 @@ def match(output: Vectors, other: Vectors) -> tuple[float, float, float]:
     precision, recall = float(similar.max(axis=1).mean()), float(similar.max(axis=0).mean())
     both = precision + recall
     return (2 * precision * recall / both if both > 0 else 0.0), precision, recall
-
-
-def _ragged(model: encoder.Encoder, texts: Sequence[Sequence[str]]) -> list[list[Vectors]]:
-    """All references in one go, and back in their rows."""
-    flat = iter(model.vectors([text for row in texts for text in row]))
-    return [[next(flat) for _ in row] for row in texts]

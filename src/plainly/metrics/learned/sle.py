@@ -11,21 +11,14 @@ import numpy as np
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
 from plainly.metrics.learned import encoder
-from plainly.metrics.means import mean_rows, means
+from plainly.metrics.means import CheckedMetric, mean_rows, means
 from plainly.protocol import Better, Floats, Metric, Needs
 
 
 @dataclass(frozen=True, repr=False)
-class Sle(Metric):
-    """Simplicity level estimate (after Cripwell et al. 2023), 0 (advanced) to 4 (elementary), not cut off at the ends.
-
-    ``delta`` is SLE(output) − SLE(source), the gain in simplicity; ``error`` is |SLE(output) − target|, for systems
-    that aim at a level. ``cefr`` reads the output on the CEFR scale, 1 (A1) to 6 (C2), where lower is simpler.
-
-    It judges simplicity alone: an output that says something else, or less, can be very simple. Report a meaning score
-    beside it. A text without a word has no estimate; ``scored`` says how many items have a delta. ``model`` may be the
-    directory of a model that you trained.
-    """
+class Sle(CheckedMetric):
+    """Simplicity level estimate (after Cripwell et al. 2023), 0 (advanced) to 4 (elementary), not cut off at the
+    ends."""
 
     target: float | None = None
     model: str = encoder.SHIPPED
@@ -52,15 +45,11 @@ class Sle(Metric):
         of_output = model.estimates(outputs)
         level, source = of_output[:, 0], of_source[:, 0]
         unknown = np.full(len(outputs), np.nan)
-        cefr = model.heads.index("cefr") if "cefr" in model.heads else None
-        return mean_rows(
-            level - source,
-            level,
-            source,
-            unknown if self.target is None else np.abs(level - self.target),  # Cripwell et al. 2023, Eq. 4
-            unknown if cefr is None else of_output[:, cefr],
-            unknown if cefr is None else of_source[:, cefr],
-        )
+        error = unknown if self.target is None else np.abs(level - self.target)  # Cripwell et al. 2023, Eq. 4
+        cefr = [unknown, unknown]
+        if "cefr" in model.heads:
+            cefr = [estimates[:, model.heads.index("cefr")] for estimates in (of_output, of_source)]
+        return mean_rows(level - source, level, source, error, *cefr)
 
     def score(self, totals: Floats) -> Floats:
         scored = totals[..., totals.shape[-1] // 2, None]  # the count of the first column, delta
@@ -69,8 +58,7 @@ class Sle(Metric):
 
 def by_document(metric: Metric, rows: Floats, groups: Sequence[str]) -> dict[str, Floats]:
     """The scores of each document from its sentences: ``by_document(s.metric, s.rows, evalset.groups)``."""
-    names = list(dict.fromkeys(groups))
-    place = {name: at for at, name in enumerate(names)}
-    totals = np.zeros((len(names), rows.shape[1]))
+    place = {name: at for at, name in enumerate(dict.fromkeys(groups))}
+    totals = np.zeros((len(place), rows.shape[1]))
     np.add.at(totals, [place[group] for group in groups], rows)
-    return dict(zip(names, metric.score(totals), strict=True))
+    return dict(zip(place, metric.score(totals), strict=True))
