@@ -54,19 +54,13 @@ def batches(sources: Sequence[Tokens], outputs: Sequence[Tokens], words: Words) 
     encoded = [words.encode(tokens) for tokens in sources], [words.encode(tokens) for tokens in outputs]
     for aligned in align(*encoded, words):
         kinds = words.table[:, KIND_COLUMN]
-        source_kinds, output_kinds = kinds[aligned.source.words].tolist(), kinds[aligned.output.words].tolist()
-        links = aligned.source.links.tolist(), aligned.output.links.tolist()
-        passes = aligned.source.passes.tolist(), aligned.output.passes.tolist()
-        rules = []
-        for at, pair in enumerate(aligned.order.tolist()):
-            source, output = sources[pair], outputs[pair]
-            n, m = len(source), len(output)
-            rules.append(
-                label_pair(
-                    AlignedText(source, source_kinds[at][:n], links[0][at][:n], passes[0][at][:n]),
-                    AlignedText(output, output_kinds[at][:m], links[1][at][:m], passes[1][at][:m]),
-                )
-            )
+        sides = []
+        for side, tokens in ((aligned.source, sources), (aligned.output, outputs)):
+            texts = [tokens[pair] for pair in aligned.order.tolist()]
+            columns = (array.tolist() for array in (kinds[side.words], side.links, side.passes))
+            rows = zip(texts, *columns, strict=True)
+            sides.append([AlignedText(text, *(column[: len(text)] for column in row)) for text, *row in rows])
+        rules = [label_pair(source, output) for source, output in zip(*sides, strict=True)]
         yield PairBatch(aligned, sources, outputs, rules)
 
 

@@ -97,9 +97,7 @@ class Profile(Result):
             for side in SIDES:
                 row[f"{side}_tokens"] = {"mean": row[f"{side}_tokens"], "deviation": row.pop(f"{side}_deviation")}
         return {
-            "name": self.name,
-            "pairs": self.pairs,
-            "unchanged": self.unchanged,
+            **{name: getattr(self, name) for name in ("name", "pairs", "unchanged")},
             "operations": operations,
             "operations_per_pair": self.per_pair,
             "annotations_per_pair": self.annotations_per_pair,
@@ -115,13 +113,10 @@ class Cooccurrence(Result):
 
     def records(self) -> list[Record]:
         """One row an operation, with a column for each other."""
-        profile = self.profile
-        present = [at for at, label in enumerate(profile.labels) if profile[label].pairs]
+        labels, together = self.profile.labels, self.profile.cooccurrence
+        present = np.flatnonzero(together.diagonal()).tolist()
         return [
-            {
-                "pairs with both": profile.labels[at],
-                **{profile.labels[other]: int(profile.cooccurrence[at, other]) for other in present},
-            }
+            {"pairs with both": labels[at], **{labels[other]: int(together[at, other]) for other in present}}
             for at in present
         ]
 
@@ -164,23 +159,18 @@ def profile(pairs: Sequence[Pair], *, name: str = "") -> Profile:
         for group in pair.groups:
             sizes[group.label][0].append(len(group.source))
             sizes[group.label][1].append(len(group.output))
-    having = present.sum(axis=0).tolist()
-    operations = tuple(
-        OperationCount(
-            label,
-            having[at],
-            having[at] / len(pairs) if pairs else float("nan"),
-            int(table[:, at].sum()),
-            *_moments(sizes[label][0]),
-            *_moments(sizes[label][1]),
-        )
-        for at, label in enumerate(labels)
-    )
+    operations = []
+    for label, having, annotations in zip(
+        labels, present.sum(axis=0).tolist(), table.sum(axis=0).tolist(), strict=True
+    ):
+        share = having / len(pairs) if pairs else float("nan")
+        moments = (moment for side in sizes[label] for moment in _moments(side))
+        operations.append(OperationCount(label, having, share, annotations, *moments))
     return Profile(
         name=name,
         pairs=len(pairs),
         unchanged=int((table.sum(axis=1) == 0).sum()),
-        operations=operations,
+        operations=tuple(operations),
         per_pair=dict(sorted(Counter(present.sum(axis=1).tolist()).items())),
         annotations_per_pair=dict(sorted(Counter(table.sum(axis=1).tolist()).items())),
         labels=labels,
