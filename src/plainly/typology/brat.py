@@ -11,9 +11,12 @@ import re
 from collections.abc import Sequence
 
 from plainly.errors import BadInput
-from plainly.typology.annotation import Group, Pair
+from plainly.typology.annotation import SIDES, Group, Pair, TextSide
 from plainly.typology.vocabulary import canonical
 from plainly.typology.yawat import parse_corpus, write_corpus
+
+# Of a source or output: where it starts and ends in the file, its pair, its side, and its tokens' spans.
+Place = tuple[int, int, str, str, list[tuple[int, int]]]
 
 _WORD = re.compile(r"\S+")
 _NOTE = re.compile(r"#\d+\tAnnotatorNotes (T\d+)\tconfidence ([\d.]+)")
@@ -25,18 +28,15 @@ def write_brat(pairs: Sequence[Pair]) -> tuple[str, str]:
     lines: list[str] = []
     start, entities, relations, notes = 0, 0, 0, 0
     for pair in pairs:
-        at = {"source": start + len(pair.id) + 1}
-        at["output"] = at["source"] + len(pair.source) + 1
-        start = at["output"] + len(pair.output) + 1
-        spans = {
-            "source": [(m.start() + at["source"], m.end() + at["source"]) for m in _WORD.finditer(pair.source)],
-            "output": [(m.start() + at["output"], m.end() + at["output"]) for m in _WORD.finditer(pair.output)],
-        }
+        spans: dict[TextSide, list[tuple[int, int]]] = {}
+        start += len(pair.id) + 1
+        for side, line in zip(SIDES, (pair.source, pair.output), strict=True):
+            spans[side] = _spans(line, start)
+            start += len(line) + 1
         for group in pair.groups:
             names = []
-            for side, tokens in (("source", group.source), ("output", group.output)):
-                if not tokens:
-                    continue
+            for side in filter(group.tokens, SIDES):
+                tokens = group.tokens(side)
                 entities += 1
                 names.append(f"T{entities}")
                 fragments = _fragments([spans[side][token] for token in tokens], tokens)
@@ -71,9 +71,8 @@ def read_brat(text: str, annotations: str, *, name: str = "the .ann file") -> tu
         elif note := _NOTE.fullmatch(line):
             confidence[note[1]] = float(note[2])
         elif line[0] not in "#A":
-            raise BadInput(
-                f"{name}:{number}: cannot read {line!r}. plainly reads text-bound annotations and relations."
-            )
+            read = "text-bound annotations and relations"
+            raise BadInput(f"{name}:{number}: cannot read {line!r}. plainly reads {read}.")
     groups: dict[str, list[Group]] = {}
     places = _places(text)
     seconds = set(partner.values())
@@ -102,22 +101,23 @@ def _fragments(spans: list[tuple[int, int]], tokens: Sequence[int]) -> list[tupl
     return joined
 
 
-def _places(text: str) -> list[tuple[int, int, str, str, list[tuple[int, int]]]]:
-    """For each source and output: where it starts and ends in the file, its pair, its side, and its tokens' spans."""
+def _spans(line: str, start: int) -> list[tuple[int, int]]:
+    """Where the tokens of a line that starts there begin and end in the file."""
+    return [(word.start() + start, word.end() + start) for word in _WORD.finditer(line)]
+
+
+def _places(text: str) -> list[Place]:
     places = []
     start = 0
     for identifier, texts in parse_corpus(text, name="the .txt file").items():
         start += len(identifier) + 1
-        for side, line in zip(("source", "output"), texts, strict=True):
-            spans = [(m.start() + start, m.end() + start) for m in _WORD.finditer(line)]
-            places.append((start, start + len(line), identifier, side, spans))
+        for side, line in zip(SIDES, texts, strict=True):
+            places.append((start, start + len(line), identifier, side, _spans(line, start)))
             start += len(line) + 1
     return places
 
 
-def _tokens(
-    fragments: list[tuple[int, int]], places: list[tuple[int, int, str, str, list[tuple[int, int]]]], where: str
-) -> tuple[str, str, tuple[int, ...]]:
+def _tokens(fragments: list[tuple[int, int]], places: list[Place], where: str) -> tuple[str, str, tuple[int, ...]]:
     for start, end, identifier, side, spans in places:
         if start <= fragments[0][0] < end:
             tokens = [

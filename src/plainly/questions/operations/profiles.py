@@ -160,12 +160,11 @@ def profile(pairs: Sequence[Pair], *, name: str = "") -> Profile:
             sizes[group.label][0].append(len(group.source))
             sizes[group.label][1].append(len(group.output))
     operations = []
-    for label, having, annotations in zip(
-        labels, present.sum(axis=0).tolist(), table.sum(axis=0).tolist(), strict=True
-    ):
+    totals = zip(labels, present.sum(axis=0).tolist(), table.sum(axis=0).tolist(), strict=True)
+    for label, having, marked in totals:
         share = having / len(pairs) if pairs else float("nan")
         moments = (moment for side in sizes[label] for moment in _moments(side))
-        operations.append(OperationCount(label, having, share, annotations, *moments))
+        operations.append(OperationCount(label, having, share, marked, *moments))
     return Profile(
         name=name,
         pairs=len(pairs),
