@@ -107,7 +107,7 @@ def _spans(line: str, start: int) -> list[tuple[int, int]]:
 
 
 def _places(text: str) -> list[Place]:
-    places = []
+    places: list[Place] = []
     start = 0
     for identifier, texts in parse_corpus(text, name="the .txt file").items():
         start += len(identifier) + 1

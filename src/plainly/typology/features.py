@@ -190,7 +190,8 @@ class Runs:
     def count(self, flags: Ints) -> Ints:
         """How often a flag is set in the run, at most three."""
         total = _total(flags)
-        return np.minimum(take(total, self.end + 1) - take(total, self.start), 3)
+        inside: Ints = np.minimum(take(total, self.end + 1) - take(total, self.start), 3)
+        return inside
 
 
 class _Gap:
@@ -224,7 +225,8 @@ class _Gap:
         """How often a flag of the other side's words is set in the stretch."""
         total = _total(flags)
         upper = take(total, np.maximum(self._right, 0))
-        return np.maximum(upper - take(total, np.clip(self._left + 1, 0, flags.shape[1])), 0)
+        inside: Ints = np.maximum(upper - take(total, np.clip(self._left + 1, 0, flags.shape[1])), 0)
+        return inside
 
 
 def _moved_facts(own: AlignedSide, state: Ints) -> Ints:
