@@ -8,10 +8,10 @@ nothing is lost on the way there and back.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from plainly.errors import BadInput
-from plainly.typology.annotation import SIDES, Group, Pair, TextSide
+from plainly.typology.annotation import SIDES, Group, Pair
 from plainly.typology.vocabulary import canonical
 from plainly.typology.yawat import parse_corpus, write_corpus
 
@@ -26,13 +26,10 @@ def write_brat(pairs: Sequence[Pair]) -> tuple[str, str]:
     """The texts of the ``.txt`` and the ``.ann`` file."""
     text = write_corpus(pairs)
     lines: list[str] = []
-    start, entities, relations, notes = 0, 0, 0, 0
-    for pair in pairs:
-        spans: dict[TextSide, list[tuple[int, int]]] = {}
-        start += len(pair.id) + 1
-        for side, line in zip(SIDES, (pair.source, pair.output), strict=True):
-            spans[side] = _spans(line, start)
-            start += len(line) + 1
+    entities, relations, notes = 0, 0, 0
+    places = _places((pair.id, (pair.source, pair.output)) for pair in pairs)
+    for pair, source, output in zip(pairs, places[::2], places[1::2], strict=True):
+        spans = {"source": source[-1], "output": output[-1]}
         for group in pair.groups:
             names = []
             for side in filter(group.tokens, SIDES):
@@ -74,7 +71,8 @@ def read_brat(text: str, annotations: str, *, name: str = "the .ann file") -> tu
             read = "text-bound annotations and relations"
             raise BadInput(f"{name}:{number}: cannot read {line!r}. plainly reads {read}.")
     groups: dict[str, list[Group]] = {}
-    places = _places(text)
+    corpus = parse_corpus(text, name="the .txt file")
+    places = _places(corpus.items())
     seconds = set(partner.values())
     for key, (label, _) in entities.items():
         if key in seconds:
@@ -86,7 +84,7 @@ def read_brat(text: str, annotations: str, *, name: str = "the .ann file") -> tu
         groups.setdefault(identifier, []).append(Group(marked["source"], marked["output"], label, confidence.get(key)))
     return tuple(
         Pair(identifier, source, output, tuple(groups.get(identifier, ()))).checked()
-        for identifier, (source, output) in parse_corpus(text, name="the .txt file").items()
+        for identifier, (source, output) in corpus.items()
     )
 
 
@@ -101,18 +99,15 @@ def _fragments(spans: list[tuple[int, int]], tokens: Sequence[int]) -> list[tupl
     return joined
 
 
-def _spans(line: str, start: int) -> list[tuple[int, int]]:
-    """Where the tokens of a line that starts there begin and end in the file."""
-    return [(word.start() + start, word.end() + start) for word in _WORD.finditer(line)]
-
-
-def _places(text: str) -> list[Place]:
+def _places(corpus: Iterable[tuple[str, tuple[str, str]]]) -> list[Place]:
+    """The places of ids with their sources and outputs, in a file of them."""
     places: list[Place] = []
     start = 0
-    for identifier, texts in parse_corpus(text, name="the .txt file").items():
+    for identifier, texts in corpus:
         start += len(identifier) + 1
         for side, line in zip(SIDES, texts, strict=True):
-            places.append((start, start + len(line), identifier, side, _spans(line, start)))
+            spans = [(word.start() + start, word.end() + start) for word in _WORD.finditer(line)]
+            places.append((start, start + len(line), identifier, side, spans))
             start += len(line) + 1
     return places
 

@@ -35,10 +35,8 @@ class PairBatch:
 
     def links(self, at: int) -> tuple[list[int], list[int]]:
         pair = int(self.aligned.order[at])
-        return (
-            self.aligned.source.links[at, : len(self.sources[pair])].tolist(),
-            self.aligned.output.links[at, : len(self.outputs[pair])].tolist(),
-        )
+        source, output = (side.links[at].tolist() for side in (self.aligned.source, self.aligned.output))
+        return source[: len(self.sources[pair])], output[: len(self.outputs[pair])]
 
     def spans(self) -> Iterator[tuple[int, slice, slice]]:
         """Every pair's number, and where its words stand among all words of the source and of the output."""
@@ -111,13 +109,6 @@ def _opinions(batch: PairBatch, side_words: npt.NDArray[np.int32], facts: Ints, 
     label = np.zeros(side_words.shape, dtype=np.int64)
     label[real] = [_CODE[name] for pair in batch.rules for name in pair[side]]
     own, left, right = label[real], shift(label, 1)[real], shift(label, -1)[real]
-    values = [
-        own,
-        left * 32 + own,
-        own * 32 + right,
-        (left * 32 + right) * 32 + own,
-        facts[:, 2] * 32 + own,
-        facts[:, 10] * 32 + own,
-        facts[:, 5] * 32 + own,
-    ]
+    values = [own, left * 32 + own, own * 32 + right, (left * 32 + right) * 32 + own]
+    values += [facts[:, template] * 32 + own for template in (2, 10, 5)]
     return hashed(values, _RULE_TEMPLATE, side=side, buckets=buckets)

@@ -63,9 +63,7 @@ class AgainstGold:
 
     def table(self, caption: str, *, decimals: int = 2, beside: Mapping[str, Sequence[float]] | None = None) -> Table:
         """The labels one by one; ``beside`` are others' recall and precision."""
-        header = ("label", "gold", "marked", "precision", "recall", "F1")
-        if beside is not None:
-            header += ("people's precision", "people's recall")
+        people = () if beside is None else ("people's precision", "people's recall")
         rows = []
         for score in self.labels:
             numbers = (number(value, decimals, undefined="–") for value in (score.precision, score.recall, score.f1))
@@ -73,7 +71,7 @@ class AgainstGold:
             if beside is not None:
                 others = map(number, reversed(beside[score.label])) if score.label in beside else "––"
             rows.append((score.label, str(score.gold), str(score.marked), *numbers, *others))
-        return Table(header, tuple(rows), caption)
+        return Table(("label", "gold", "marked", "precision", "recall", "F1", *people), tuple(rows), caption)
 
 
 @dataclass(frozen=True, repr=False)

@@ -201,7 +201,8 @@ def _measured(name: str, gold: Sequence[Pair], systems: Mapping[str, Sequence[Pa
     if "rules" not in systems:
         everything["rules"] = labelled_again(gold, labeller("rules"))
     clean = [at for at, pair in enumerate(gold) if "err" not in pair.labels]
-    whole, without = [], []
+    whole: list[AgainstGold] = []
+    without: list[AgainstGold] = []
     for system, pairs in (everything | dict(systems)).items():
         whole += against_gold(gold, pairs, name=system)
         without += against_gold([gold[at] for at in clean], [pairs[at] for at in clean], name=system)

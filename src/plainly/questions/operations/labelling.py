@@ -165,10 +165,10 @@ class LabelledCorpus(Result):
 
     def notes(self) -> list[Note]:
         reading = self.reading
-        said = [Note(f"plainly: {self.pairs:,} pairs labelled into {self.folder} ({reading.parts} parts)")]
+        said = [f"{self.pairs:,} pairs labelled into {self.folder} ({reading.parts} parts)"]
         if reading.resumed:
-            said.append(Note(f"plainly: {reading.resumed} of {reading.parts} parts were labelled before"))
-        return [*licence(self.notice), *said, *reading.notes()]
+            said.append(f"{reading.resumed} of {reading.parts} parts were labelled before")
+        return [*licence(self.notice), *(Note(f"plainly: {text}") for text in said), *reading.notes()]
 
 
 def label_corpus(

@@ -32,12 +32,12 @@ class Repair(Result):
         return payload(self, findings=self.records(), repaired=repaired)
 
     def tables(self) -> list[Table]:
-        rows = tuple((row.where, row.what, row.label, row.detail) for row in self.violations)
+        rows = tuple(tuple(row.values()) for row in self.records())
         return [Table(("where", "what", "label", "detail"), rows, text_columns=frozenset(range(4)))]
 
     def notes(self) -> list[Note]:
-        counted = f"{len(self.violations)} findings; {len(self.repaired)} labels on the wrong side repaired."
-        return [Note(counted)]
+        repaired = f"{len(self.repaired)} labels on the wrong side repaired"
+        return [Note(f"{len(self.violations)} findings; {repaired}.")]
 
 
 def repair(data: Annotated) -> Repair:
