@@ -14,7 +14,6 @@ from plainly.inputs.corpus import Corpus
 from plainly.machine import cores
 from plainly.questions.operations import labelling, operations
 from plainly.questions.operations.terms import glossary, typology_mapping
-from plainly.questions.operations.violations import repair
 from plainly.render.show import say, show
 from plainly.result import Result
 from plainly.typology import formats
@@ -85,12 +84,14 @@ def _agreement(args: argparse.Namespace) -> Result:
     from plainly.questions.operations.annotators import annotator_agreement, gold_agreement
 
     sets = {name: formats.load(name) for name in args.sets}
-    return (
-        gold_agreement(args.gold, sets, merge=args.merge) if args.gold else annotator_agreement(sets, merge=args.merge)
-    )
+    if args.gold:
+        return gold_agreement(args.gold, sets, merge=args.merge)
+    return annotator_agreement(sets, merge=args.merge)
 
 
 def _repair(args: argparse.Namespace) -> Result:
+    from plainly.questions.operations.annotators import repair
+
     options.check_targets(args, args.output)
     repaired = repair(args.set)
     if args.output:

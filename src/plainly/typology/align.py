@@ -31,14 +31,11 @@ _WEIGHT[KIND["pad"]] = 0
 
 @dataclass(frozen=True)
 class AlignedSide:
-    """One side of a batch of pairs, padded: word numbers, and for each word the place of its counterpart (−1: none).
+    """One side of a batch of pairs, padded."""
 
-    ``passes`` say in which pass a word was aligned: 1 kept in place, 2 and 3 moved, 0 not at all.
-    """
-
-    words: Ints
-    links: Ints
-    passes: Ints
+    words: Ints  # Their numbers.
+    links: Ints  # Of each word, the place of its counterpart; −1 none.
+    passes: Ints  # In which pass it was aligned: 1 kept in place, 2 and 3 moved, 0 not at all.
 
 
 @dataclass(frozen=True)
@@ -63,8 +60,8 @@ def align(sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], wo
                 break
             stop += 1
         chosen = order[start:stop]
-        padded = (_padded([texts[at] for at in chosen]) for texts in (sources, outputs))
-        yield _align_batch(np.array(chosen, dtype=np.intp), *padded, words.table)
+        source, output = (_padded([texts[at] for at in chosen]) for texts in (sources, outputs))
+        yield _align_batch(np.array(chosen, dtype=np.intp), source, output, words.table)
         start = stop
 
 
@@ -88,10 +85,7 @@ def _align_batch(order: npt.NDArray[np.intp], source: Ints, output: Ints, table:
 
 
 def similarity(source: Ints, output: Ints, table: Ints) -> Floats:
-    """How well each source word fits each output word: 1 the same content word, less for roots and function words.
-
-    A fit counts for more where the words before and after fit as well, so that chains prefer whole phrases.
-    """
+    """How well each source word fits each output word: 1 the same content word, less for roots and function words."""
     lower = table[:, LOWER]
     weight = _WEIGHT[table[:, KIND_COLUMN]]
     same = (lower[source][:, :, None] == lower[output][:, None, :]) & (source != 0)[:, :, None]
@@ -99,6 +93,7 @@ def similarity(source: Ints, output: Ints, table: Ints) -> Floats:
     roots = (table[source, STEM][:, :, None] == table[output, STEM][:, None, :]) & content[:, :, None]
     beginnings = (table[source, PREFIX][:, :, None] == table[output, PREFIX][:, None, :]) & content[:, :, None]
     fits = (same | roots).astype(np.float32)
+    # A fit counts for more where the words before and after fit as well, so that chains prefer whole phrases.
     around = np.zeros_like(fits)
     around[:, 1:, 1:] += fits[:, :-1, :-1]
     around[:, :-1, :-1] += fits[:, 1:, 1:]

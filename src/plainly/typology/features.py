@@ -195,10 +195,7 @@ class Runs:
 
 
 class _Gap:
-    """For each word, the stretch of the other side between the counterparts of the nearest words kept in place.
-
-    ``first`` and ``last`` are the stretch's first and last unaligned words; 0 where it has none.
-    """
+    """For each word, the stretch of the other side between the counterparts of the nearest words kept in place."""
 
     def __init__(self, own: AlignedSide, other: AlignedSide) -> None:
         other_width = other.words.shape[1]
@@ -217,6 +214,7 @@ class _Gap:
         by_order[rows, total[rows, places]] = other.words[rows, places]
         first = take(total, np.maximum(self._left + 1, 0))
         last = np.clip(first + self.unaligned - 1, 0, other_width)
+        # The first and last unaligned words of the stretch; 0 where it has none.
         self.first, self.last = (
             np.where(self.unaligned > 0, take(by_order, np.minimum(order, other_width)), 0) for order in (first, last)
         )

@@ -26,10 +26,7 @@ COLUMNS = (
 
 
 def load(place: str | Path) -> tuple[Pair, ...]:
-    """Annotated pairs from a file (``.aln``, ``.jsonl``, ``.ann``, ``.tsv``) or a data set (``assetann/annotations``).
-
-    An ``.aln`` file takes its texts from the ``.crp`` beside it.
-    """
+    """Annotated pairs from a file (``.aln`` with its ``.crp``, ``.jsonl``, ``.ann``, ``.tsv``) or a named data set."""
     path = Path(place)
     if path.suffix not in SUFFIXES:
         if isinstance(place, str) and place in data.names():

@@ -122,14 +122,12 @@ def loaded(name: str) -> Labeller:
 
 
 def labeller(name: str = "light") -> Labeller:
-    """The labeller of that name: light, rules, or spacy where its extra is installed.
-
-    ``spacy:PATH`` loads another spaCy model than en_core_web_sm; the weights were trained with that one.
-    """
+    """The labeller of that name: light, rules, or spacy where its extra is installed."""
     if name == "rules":
         return Labeller(name)
     if name == "light":
         return Labeller(name, load("labeller-light"))
+    # spacy:PATH loads another spaCy model than en_core_web_sm, with which the weights were trained.
     kind, _, model = name.partition(":")
     if kind == "spacy":
         return Labeller(name, load("labeller-spacy"), parser=Parser(model or DEFAULT_MODEL))

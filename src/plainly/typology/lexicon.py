@@ -106,11 +106,7 @@ class Words:
 
     @property
     def table(self) -> Ints:
-        """Columns: lower case, stem, prefix, kind, ending, length, shape, and a hash of closed-class words.
-
-        Open-class words are told apart by their ending alone: which nouns a few hundred sentences happen to hold says
-        nothing about the next ones.
-        """
+        """Columns: lower case, stem, prefix, kind, ending, length, shape, and a hash of closed-class words."""
         if len(self._table) != len(self._rows):
             self._table = np.array(self._rows, dtype=np.int32)
         return self._table
@@ -124,6 +120,8 @@ class Words:
             shape = 0
         else:
             shape = 1 if token[:1].isupper() and token[1:].islower() else 2 if token.isupper() else 3
+        # In the hash, open-class words are told apart by their ending alone: which nouns a few hundred sentences happen
+        # to hold says nothing about the next ones.
         self._rows.append(
             (
                 self._lower.setdefault(lower, len(self._lower)),

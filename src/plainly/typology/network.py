@@ -101,10 +101,12 @@ def predict(
         states.append(state)
     final = np.concatenate([first, states[0] + states[1]], axis=1)
     cut = len(facts[0])
-    return [
-        _softmax(part @ matrix + bias)
-        for part, (matrix, bias) in zip((final[:cut], final[cut:]), weights.outputs, strict=True)
-    ]
+    probabilities = []
+    for part, (matrix, bias) in zip((final[:cut], final[cut:]), weights.outputs, strict=True):
+        scores = part @ matrix + bias
+        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probabilities.append(raised / raised.sum(axis=1, keepdims=True))
+    return probabilities
 
 
 def _sum_rows(table: Floats, rows: Ints) -> Floats:
@@ -118,9 +120,3 @@ def _sum_rows(table: Floats, rows: Ints) -> Floats:
             # Rows are within the table by construction; clipping only spares NumPy the check.
             part += np.take(table, column[start : start + _BLOCK], axis=0, out=buffer[: len(part)], mode="clip")
     return total
-
-
-def _softmax(values: Floats) -> Floats:
-    raised = np.exp(values - values.max(axis=1, keepdims=True))
-    shares: Floats = raised / raised.sum(axis=1, keepdims=True)
-    return shares

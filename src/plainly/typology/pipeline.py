@@ -65,10 +65,7 @@ def batches(sources: Sequence[Tokens], outputs: Sequence[Tokens], words: Words) 
 def facts(
     batch: PairBatch, words: Words, *, buckets: int, parses: tuple[Sequence[Parse], Sequence[Parse]] | None = None
 ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints], tuple[Ints, Ints]]:
-    """What ``network.predict`` takes: rows of facts, neighbours and counterparts of all words of both sides.
-
-    ``parses`` are of all pairs, in the pairs' own order.
-    """
+    """What ``network.predict`` takes; ``parses`` are of all pairs, in the pairs' own order."""
     sides = batch.aligned.source, batch.aligned.output
     rows, numbers, count = [], [], 1
     for side, (own, other) in enumerate((sides, sides[::-1])):

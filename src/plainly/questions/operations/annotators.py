@@ -1,4 +1,4 @@
-"""Do annotators mark the same operations? Agreement token by token, on each side, by label and with kinds merged."""
+"""Do annotators mark the same operations, by their guide's rules? Agreement token by token, and repairs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -13,8 +14,9 @@ import numpy as np
 from plainly.errors import BadInput, UnknownName, way
 from plainly.questions.operations.labelling import Annotated, annotated, payload, set_name
 from plainly.render.numbers import number
-from plainly.result import Record, Result, Table
+from plainly.result import Note, Record, Result, Table
 from plainly.stats import agreement as statistics
+from plainly.typology import annotation, formats
 from plainly.typology.annotation import SIDES, Pair, TextSide, token_labels
 from plainly.typology.vocabulary import NONE, all_labels, known, operation
 
@@ -36,19 +38,15 @@ class LabelScore:
 
 @dataclass(frozen=True)
 class AgainstGold:
-    """One annotator's tokens on one side against the gold's.
-
-    ``micro_f1`` is over all tokens that either marks as changed: F1 of exact labels. ``macro_f1`` is the mean F1 over
-    the labels that the gold holds on this side. Both leave out ``none``.
-    """
+    """One annotator's tokens on one side against the gold's. Both F1 leave out ``none``."""
 
     annotator: str
     side: TextSide
     tokens: int
     kappa: float
     accuracy: float
-    micro_f1: float
-    macro_f1: float
+    micro_f1: float  # Of exact labels, over all tokens that either marks as changed.
+    macro_f1: float  # The mean over the labels that the gold holds on this side.
     labels: tuple[LabelScore, ...]
 
     def records(self) -> list[Record]:
@@ -128,6 +126,34 @@ class AnnotatorAgreement(Result):
         return [Table(("side", "label", "Davies–Fleiss kappa"), rows, text_columns=frozenset({0, 1}))]
 
 
+@dataclass(frozen=True, repr=False)
+class Repair(Result):
+    """What an annotation's guide does not allow in it, what was put right, and the pairs as they are then."""
+
+    violations: tuple[annotation.Violation, ...]
+    repaired: tuple[annotation.Violation, ...]
+    pairs: tuple[Pair, ...]
+
+    def save(self, path: str | Path) -> tuple[Path, ...]:
+        """Write the repaired pairs in the format that the name ends in; returns the files written."""
+        return formats.save(self.pairs, path)
+
+    def records(self) -> list[Record]:
+        return list(map(asdict, self.violations))
+
+    def json(self) -> Record:
+        repaired = [{"where": row.where, "label": row.label, "detail": row.detail} for row in self.repaired]
+        return payload(self, findings=self.records(), repaired=repaired)
+
+    def tables(self) -> list[Table]:
+        rows = tuple(tuple(row.values()) for row in self.records())
+        return [Table(("where", "what", "label", "detail"), rows, text_columns=frozenset(range(4)))]
+
+    def notes(self) -> list[Note]:
+        repaired = f"{len(self.repaired)} labels on the wrong side repaired"
+        return [Note(f"{len(self.violations)} findings; {repaired}.")]
+
+
 def annotator_agreement(sets: Mapping[str, Annotated], *, merge: Merge = "labels") -> AnnotatorAgreement:
     """How far annotators of the same pairs agree with one another, on each side."""
     if len(sets) < 2:
@@ -146,6 +172,13 @@ def gold_agreement(gold: Annotated, sets: Mapping[str, Annotated], *, merge: Mer
     truth = annotated(gold)
     scored = (against_gold(truth, annotated(pairs), name=name, merge=merge) for name, pairs in sets.items())
     return GoldAgreement(set_name(gold), merge, tuple(chain.from_iterable(scored)))
+
+
+def repair(data: Annotated) -> Repair:
+    """Look for what the guide does not allow, and turn labels on the wrong side into their counterparts."""
+    pairs = annotated(data)
+    fixed, changed = annotation.repair(pairs)
+    return Repair(tuple(annotation.violations(pairs)), tuple(changed), fixed)
 
 
 def against_gold(

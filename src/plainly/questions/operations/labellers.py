@@ -40,15 +40,12 @@ def people() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class MeasuredOnSet:
-    """Labellers on one annotated set; ``shown`` are those whose labels are shown one by one.
-
-    ``clean`` leaves out the pairs that people marked as erroneous, in which by rule nothing else is annotated.
-    """
+    """Labellers on one annotated set."""
 
     gold: str
-    shown: tuple[str, ...]
+    shown: tuple[str, ...]  # Those whose labels are shown one by one.
     whole: tuple[AgainstGold, ...]
-    clean: tuple[AgainstGold, ...]
+    clean: tuple[AgainstGold, ...]  # Without the pairs marked as erroneous, in which by rule nothing else is annotated.
 
     def records(self) -> list[Record]:
         rows: list[Record] = []

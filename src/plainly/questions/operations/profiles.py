@@ -34,11 +34,7 @@ class OperationCount:
 
 @dataclass(frozen=True, repr=False)
 class Profile(Result):
-    """Counts of a set of annotated pairs. ``cooccurrence[i, j]`` is the number of pairs with both labels.
-
-    ``systems`` are the profiles of several systems, where there are several. ``labeller`` is empty where people
-    annotated.
-    """
+    """Counts of a set of annotated pairs."""
 
     name: str
     pairs: int
@@ -47,9 +43,9 @@ class Profile(Result):
     per_pair: dict[int, int]
     annotations_per_pair: dict[int, int]
     labels: tuple[str, ...]
-    cooccurrence: Ints
-    systems: Mapping[str, Profile] = field(default_factory=dict)
-    labeller: str = ""
+    cooccurrence: Ints  # [i, j] is the number of pairs with both labels.
+    systems: Mapping[str, Profile] = field(default_factory=dict)  # Where there are several.
+    labeller: str = ""  # Empty where people annotated.
     notice: str = ""
 
     def __getitem__(self, label: str) -> OperationCount:
