@@ -12,7 +12,8 @@ from plainly.cli.progress import bar
 from plainly.errors import BadInput
 from plainly.inputs.corpus import Corpus
 from plainly.machine import cores
-from plainly.questions.operations import labelling, operations
+from plainly.questions.operations import annotators, labellers, labelling, operations
+from plainly.questions.operations.against_people import compare_with_people
 from plainly.questions.operations.terms import glossary, typology_mapping
 from plainly.render.show import say, show
 from plainly.result import Result
@@ -48,8 +49,6 @@ def _profile(args: argparse.Namespace) -> Result:
 
 
 def _compare(args: argparse.Namespace) -> Result:
-    from plainly.questions.operations.against_people import compare_with_people
-
     asked = {"people": args.people, "labeller": args.labeller, "sampling": options.sampling(args)}
     return compare_with_people(inputs.read(args), processes=cores(), progress=bar, **asked)
 
@@ -81,19 +80,15 @@ def _label_corpus(corpus: Corpus, args: argparse.Namespace) -> Result:
 
 
 def _agreement(args: argparse.Namespace) -> Result:
-    from plainly.questions.operations.annotators import annotator_agreement, gold_agreement
-
     sets = {name: formats.load(name) for name in args.sets}
     if args.gold:
-        return gold_agreement(args.gold, sets, merge=args.merge)
-    return annotator_agreement(sets, merge=args.merge)
+        return annotators.gold_agreement(args.gold, sets, merge=args.merge)
+    return annotators.annotator_agreement(sets, merge=args.merge)
 
 
 def _repair(args: argparse.Namespace) -> Result:
-    from plainly.questions.operations.annotators import repair
-
     options.check_targets(args, args.output)
-    repaired = repair(args.set)
+    repaired = annotators.repair(args.set)
     if args.output:
         _wrote(repaired.save(args.output))
     return repaired
@@ -109,8 +104,6 @@ def _relate(args: argparse.Namespace) -> Result:
 
 
 def _measure(args: argparse.Namespace) -> Result | None:
-    from plainly.questions.operations import labellers
-
     if args.action == "evaluate":
         return labellers.evaluate_labeller(args.set, name=args.labeller)
     options.check_targets(args, args.output, args.save)

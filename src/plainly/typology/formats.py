@@ -90,8 +90,7 @@ def write_table(pairs: Iterable[Pair]) -> str:
     """One group a row, tab-separated, with the words it covers; a pair without groups has one row without a label."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(rows(pairs))
+    writer.writerows((COLUMNS, *rows(pairs)))
     return out.getvalue()
 
 

@@ -69,6 +69,11 @@ class Labeller:
             pairs += self._pairs(texts[0], texts[1], names[chunk], part)
         return tuple(pairs)
 
+    def again(self, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+        """Annotated pairs with the groups that this labeller gives them."""
+        labelled = self.label([pair.source for pair in pairs], [pair.output for pair in pairs], tokenised=True)
+        return tuple(pair.with_groups(other.groups) for pair, other in zip(pairs, labelled, strict=True))
+
     def _pairs(self, sources: Sequence[str], outputs: Sequence[str], ids: Sequence[str], part: str) -> list[Pair]:
         tokens = [text.split() for text in sources], [text.split() for text in outputs]
         pairs: dict[int, Pair] = {}

@@ -11,13 +11,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from plainly.errors import MissingExtra
-from plainly.typology.features import Runs, shift, take
+from plainly.typology.features import Ints, Runs, shift, take
 from plainly.typology.lexicon import stable_hash
 
-Ints = npt.NDArray[np.int64]
 DEFAULT_MODEL = "en_core_web_sm"
 
 

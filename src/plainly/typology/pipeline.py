@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.typology.align import KIND_COLUMN, Aligned, align
-from plainly.typology.features import features, hashed, shift, status
+from plainly.typology.features import Ints, features, hashed, shift, status
 from plainly.typology.lexicon import Words
 from plainly.typology.network import NEIGHBOURS
 from plainly.typology.parse import Parse, parse_values
 from plainly.typology.rules import AlignedText, label_pair
 from plainly.typology.vocabulary import NONE, all_labels
 
-Ints = npt.NDArray[np.int64]
 Tokens = Sequence[str]
 
 _CODE = {label: number for number, label in enumerate((*all_labels(), NONE), 1)}

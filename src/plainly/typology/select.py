@@ -109,8 +109,7 @@ def select(
             continue
         chosen = references
         if any(names is not None for names in named):
-            fits = [known is not None and _fits(known, wanted, unwanted) for known in row]
-            chosen = tuple(compress(references, fits))
+            chosen = tuple(compress(references, (_fits(known, wanted, unwanted) for known in row)))
         if references and not chosen:
             bare += 1
             continue
@@ -144,8 +143,8 @@ def choose(
     return replace(selection, evalset=replace(selection.evalset, name=f"{evalset.name or 'the items'} ({said})"))
 
 
-def _fits(labels: LabelSet, wanted: LabelSet | None, unwanted: LabelSet | None) -> bool:
-    return (wanted is None or bool(labels & wanted)) and (unwanted is None or not labels & unwanted)
+def _fits(labels: LabelSet | None, wanted: LabelSet | None, unwanted: LabelSet | None) -> bool:
+    return labels is not None and (wanted is None or bool(labels & wanted)) and not labels & (unwanted or frozenset())
 
 
 def _enough(row: Sequence[LabelSet | None], wanted: LabelSet, share: float | None) -> bool:

@@ -19,13 +19,13 @@ import numpy.typing as npt
 from plainly.errors import MissingExtra
 from plainly.progress import Progress, unseen
 from plainly.typology.annotation import SIDES, Pair, token_labels
+from plainly.typology.features import Ints
 from plainly.typology.label import Labeller
 from plainly.typology.lexicon import Words
 from plainly.typology.network import NEIGHBOURS, NetworkWeights
 from plainly.typology.parse import Parser
 from plainly.typology.pipeline import batches, facts
 
-Ints = npt.NDArray[np.int64]
 LabelSets = tuple[Sequence[str], Sequence[str]]  # those of the source, those of the output
 
 
@@ -58,8 +58,8 @@ class Example:
 def _examples(pairs: Sequence[Pair], buckets: int, parser: Parser | None) -> tuple[LabelSets, list[Example]]:
     """The labels that occur on each side, sorted, and all pairs as the model sees them."""
     words = Words()
-    given = [[token_labels(pair, side) for pair in pairs] for side in SIDES]
-    names = [sorted({label for labels in side for label in labels}) for side in given]
+    marked = [[token_labels(pair, side) for pair in pairs] for side in SIDES]
+    names = [sorted({label for labels in side for label in labels}) for side in marked]
     index = [{label: at for at, label in enumerate(side)} for side in names]
     tokens = [pair.source_tokens for pair in pairs], [pair.output_tokens for pair in pairs]
     ready: dict[int, Example] = {}
@@ -70,7 +70,7 @@ def _examples(pairs: Sequence[Pair], buckets: int, parser: Parser | None) -> tup
             ready[pair] = Example(
                 facts=[rows[side][span] for side, span in enumerate(spans)],
                 links=[np.array(links, dtype=np.int64) for links in batch.links(at)],
-                labels=[np.array([index[side][label] for label in given[side][pair]], np.int64) for side in (0, 1)],
+                labels=[np.array([index[side][label] for label in marked[side][pair]], np.int64) for side in (0, 1)],
             )
     return (names[0], names[1]), [ready[number] for number in range(len(pairs))]
 
@@ -126,18 +126,14 @@ def cross_validate(
     labels, ready = _examples(pairs, settings.buckets, parser)
     sources = sorted({pair.source for pair in pairs})
     fold = dict(zip(sources, np.random.default_rng(1).permutation(len(sources)) % folds, strict=True))
+    erroneous = [at for at, pair in enumerate(pairs) if "err" in pair.labels]
     labelled: dict[int, Pair] = {}
     for number in range(folds):
-        inside = [
-            ready[at] for at, pair in enumerate(pairs) if fold[pair.source] != number and "err" not in pair.labels
-        ]
-        weights = train(inside, labels, settings, progress=progress)
         held_out = [at for at, pair in enumerate(pairs) if fold[pair.source] == number]
-        again = Labeller("light", weights, parser=parser).label(
-            [pairs[at].source for at in held_out], [pairs[at].output for at in held_out], tokenised=True
-        )
-        for at, pair in zip(held_out, again, strict=True):
-            labelled[at] = pairs[at].with_groups(pair.groups)
+        inside = set(range(len(pairs))) - {*held_out, *erroneous}
+        weights = train([ready[at] for at in sorted(inside)], labels, settings, progress=progress)
+        again = Labeller("light", weights, parser=parser).again([pairs[at] for at in held_out])
+        labelled |= zip(held_out, again, strict=True)
     return tuple(labelled[at] for at in range(len(pairs)))
 
 

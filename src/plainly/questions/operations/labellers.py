@@ -18,7 +18,7 @@ from plainly.result import Note, Record, Result, Table
 from plainly.typology import formats, network
 from plainly.typology.annotation import SIDES, Group, Pair, squeeze
 from plainly.typology.groups import build_groups
-from plainly.typology.label import Labeller, labeller
+from plainly.typology.label import labeller
 from plainly.typology.lexicon import Words
 from plainly.typology.parse import Parser
 from plainly.typology.pipeline import batches
@@ -100,7 +100,7 @@ def evaluate_labeller(data: Annotated = "assetann/gold", *, name: str = "light")
     """How well a labeller gives the labels that people gave."""
     gold = annotated(data)
     chosen = labeller(name)
-    measured = _measured(set_name(data), gold, {chosen.name: labelled_again(gold, chosen)})
+    measured = _measured(set_name(data), gold, {chosen.name: chosen.again(gold)})
     return LabellerQuality((measured,), chosen.notice)
 
 
@@ -142,12 +142,6 @@ def train_labeller(
     weights = train_on_all(annotated(data), data=set_name(data), parser=parser, progress=progress)
     network.save(Path(path), weights)
     return tuple(weights.card["losses"])
-
-
-def labelled_again(gold: Sequence[Pair], chosen: Labeller) -> tuple[Pair, ...]:
-    """The gold's texts, as a labeller labels them."""
-    labelled = chosen.label([pair.source for pair in gold], [pair.output for pair in gold], tokenised=True)
-    return tuple(pair.with_groups(again.groups) for pair, again in zip(gold, labelled, strict=True))
 
 
 def _same_texts(gold: Sequence[Pair], labelled: Sequence[Pair]) -> tuple[Pair, ...]:
@@ -196,7 +190,7 @@ def _measured(name: str, gold: Sequence[Pair], systems: Mapping[str, Sequence[Pa
         "EASSE-style words": baseline_words(gold),
     }
     if "rules" not in systems:
-        everything["rules"] = labelled_again(gold, labeller("rules"))
+        everything["rules"] = labeller("rules").again(gold)
     clean = [at for at, pair in enumerate(gold) if "err" not in pair.labels]
     whole: list[AgainstGold] = []
     without: list[AgainstGold] = []

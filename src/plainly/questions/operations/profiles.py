@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from plainly.questions.operations.labelling import LabelledPairs, licence, payload
 from plainly.render.numbers import number, percent
 from plainly.result import Note, Record, Result, Table
 from plainly.typology.annotation import SIDES, Pair
+from plainly.typology.features import Ints
 from plainly.typology.vocabulary import all_labels
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

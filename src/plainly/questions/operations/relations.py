@@ -12,20 +12,20 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from plainly import registry
 from plainly.errors import BadInput, MissingExtra, UnknownName, way
 from plainly.evalset import EvalSet
 from plainly.protocol import Metric
 from plainly.questions.operations.labelling import Annotated, annotated, payload
-from plainly.questions.operations.profiles import Ints, counts, labels_in
+from plainly.questions.operations.profiles import counts, labels_in
 from plainly.render.numbers import number
 from plainly.result import Record, Result, Table
 from plainly.stats.correlate import correlation, t_test
+from plainly.stats.resample import Floats
 from plainly.typology.annotation import Pair, squeeze
+from plainly.typology.features import Ints
 
-Floats = npt.NDArray[np.float64]
 Estimator = Literal["lasso", "ridge", "linear", "tree", "forest"]
 
 
