@@ -15,7 +15,7 @@ from plainly.cli import main
 from plainly.errors import BadInput, UnknownName
 from plainly.progress import Tell
 from plainly.questions.operations.annotators import against_gold
-from plainly.questions.operations.labellers import baseline_none, baseline_words, evaluate_labeller, labelled_again
+from plainly.questions.operations.labellers import baseline_none, baseline_words, evaluate_labeller
 from plainly.questions.operations.labelling import label
 from plainly.typology import formats, network
 from plainly.typology.align import align
@@ -137,7 +137,7 @@ def test_groups_of_both_sides_find_their_partners() -> None:
 def test_rules_against_people(mirror: Path) -> None:
     """Figures of docs/operations.md; a change that costs agreement must be seen."""
     gold = formats.load("assetann/gold")
-    rules = against_gold(gold, labelled_again(gold, labeller("rules")))
+    rules = against_gold(gold, labeller("rules").again(gold))
     assert [side.kappa for side in rules] == [pytest.approx(0.500, abs=0.02), pytest.approx(0.550, abs=0.02)]
     words = against_gold(gold, baseline_words(gold))
     assert all(better.kappa > worse.kappa + 0.05 for better, worse in zip(rules, words, strict=True))
@@ -153,8 +153,8 @@ def test_rules_against_people(mirror: Path) -> None:
 def test_the_trained_labeller_knows_what_it_was_trained_on(mirror: Path) -> None:
     """No measure of quality, since these sources were trained on: weights and code must belong together."""
     gold = formats.load("assetann/gold")
-    trained = against_gold(gold, labelled_again(gold, labeller("light")))
-    rules = against_gold(gold, labelled_again(gold, labeller("rules")))
+    trained = against_gold(gold, labeller("light").again(gold))
+    rules = against_gold(gold, labeller("rules").again(gold))
     assert all(better.kappa > worse.kappa + 0.03 for better, worse in zip(trained, rules, strict=True))
 
 

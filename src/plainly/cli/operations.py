@@ -12,9 +12,9 @@ from plainly.cli.progress import bar
 from plainly.errors import BadInput
 from plainly.inputs.corpus import Corpus
 from plainly.machine import cores
-from plainly.questions.operations import labelling, operations
+from plainly.questions.operations import annotators, labellers, labelling, operations
+from plainly.questions.operations.against_people import compare_with_people
 from plainly.questions.operations.terms import glossary, typology_mapping
-from plainly.questions.operations.violations import repair
 from plainly.render.show import say, show
 from plainly.result import Result
 from plainly.typology import formats
@@ -49,16 +49,8 @@ def _profile(args: argparse.Namespace) -> Result:
 
 
 def _compare(args: argparse.Namespace) -> Result:
-    from plainly.questions.operations.against_people import compare_with_people
-
-    return compare_with_people(
-        inputs.read(args),
-        people=args.people,
-        labeller=args.labeller,
-        sampling=options.sampling(args),
-        processes=cores(),
-        progress=bar,
-    )
+    asked = {"people": args.people, "labeller": args.labeller, "sampling": options.sampling(args)}
+    return compare_with_people(inputs.read(args), processes=cores(), progress=bar, **asked)
 
 
 def _label(args: argparse.Namespace) -> Result | None:
@@ -82,29 +74,21 @@ def _label(args: argparse.Namespace) -> Result | None:
 def _label_corpus(corpus: Corpus, args: argparse.Namespace) -> Result:
     if not args.output or Path(args.output).suffix:
         raise BadInput("A corpus that is read in parts is labelled into a folder. Name one: -o FOLDER")
-    return labelling.label_corpus(
-        corpus,
-        args.output,
-        labeller=args.labeller,
-        engine=streaming.chosen_engine(args),
-        on_error=args.on_error,
-        restart=args.restart,
-        progress=bar,
-    )
+    engine = streaming.chosen_engine(args)
+    asked = {"labeller": args.labeller, "on_error": args.on_error, "restart": args.restart}
+    return labelling.label_corpus(corpus, args.output, engine=engine, progress=bar, **asked)
 
 
 def _agreement(args: argparse.Namespace) -> Result:
-    from plainly.questions.operations.annotators import annotator_agreement, gold_agreement
-
     sets = {name: formats.load(name) for name in args.sets}
     if args.gold:
-        return gold_agreement(args.gold, sets, merge=args.merge)
-    return annotator_agreement(sets, merge=args.merge)
+        return annotators.gold_agreement(args.gold, sets, merge=args.merge)
+    return annotators.annotator_agreement(sets, merge=args.merge)
 
 
 def _repair(args: argparse.Namespace) -> Result:
     options.check_targets(args, args.output)
-    repaired = repair(args.set)
+    repaired = annotators.repair(args.set)
     if args.output:
         _wrote(repaired.save(args.output))
     return repaired
@@ -113,22 +97,21 @@ def _repair(args: argparse.Namespace) -> Result:
 def _relate(args: argparse.Namespace) -> Result:
     from plainly.questions.operations.relations import correlate, regress
 
+    asked = {"metric": args.metric, "parts": args.part}
     if args.action == "correlate":
-        return correlate(args.set, metric=args.metric, parts=args.part)
-    return regress(args.set, metric=args.metric, parts=args.part, model=args.model, alpha=args.alpha, folds=args.folds)
+        return correlate(args.set, **asked)
+    return regress(args.set, **asked, model=args.model, alpha=args.alpha, folds=args.folds)
 
 
 def _measure(args: argparse.Namespace) -> Result | None:
-    from plainly.questions.operations import labellers
-
     if args.action == "evaluate":
         return labellers.evaluate_labeller(args.set, name=args.labeller)
     options.check_targets(args, args.output, args.save)
+    asked = {"spacy": args.spacy, "progress": bar}
     if not args.output:
-        return labellers.cross_validate_labeller(
-            args.set, gold=args.gold or None, folds=args.folds, spacy=args.spacy, save=args.save, progress=bar
-        )
-    losses = labellers.train_labeller(args.output, args.set, spacy=args.spacy, progress=bar)
+        gold = args.gold or None
+        return labellers.cross_validate_labeller(args.set, gold=gold, folds=args.folds, save=args.save, **asked)
+    losses = labellers.train_labeller(args.output, args.set, **asked)
     say(f"Loss by epoch: {', '.join(f'{loss:.3f}' for loss in losses)}")
     say(f"Wrote {args.output} ({Path(args.output).stat().st_size / 1e6:.2f} MB)")
     return None

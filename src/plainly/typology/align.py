@@ -31,14 +31,11 @@ _WEIGHT[KIND["pad"]] = 0
 
 @dataclass(frozen=True)
 class AlignedSide:
-    """One side of a batch of pairs, padded: word numbers, and for each word the place of its counterpart (−1: none).
+    """One side of a batch of pairs, padded."""
 
-    ``passes`` say in which pass a word was aligned: 1 kept in place, 2 and 3 moved, 0 not at all.
-    """
-
-    words: Ints
-    links: Ints
-    passes: Ints
+    words: Ints  # Their numbers.
+    links: Ints  # Of each word, the place of its counterpart; −1 none.
+    passes: Ints  # In which pass it was aligned: 1 kept in place, 2 and 3 moved, 0 not at all.
 
 
 @dataclass(frozen=True)
@@ -63,37 +60,32 @@ def align(sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], wo
                 break
             stop += 1
         chosen = order[start:stop]
-        yield _align_batch(
-            np.array(chosen, dtype=np.intp),
-            _padded([sources[at] for at in chosen]),
-            _padded([outputs[at] for at in chosen]),
-            words.table,
-        )
+        source, output = (_padded([texts[at] for at in chosen]) for texts in (sources, outputs))
+        yield _align_batch(np.array(chosen, dtype=np.intp), source, output, words.table)
         start = stop
 
 
 def _align_batch(order: npt.NDArray[np.intp], source: Ints, output: Ints, table: Ints) -> Aligned:
     weights = similarity(source, output, table)
-    links = [np.full(side.shape, -1, dtype=np.int32) for side in (source, output)]
-    passes = [np.zeros(side.shape, dtype=np.int32) for side in (source, output)]
+    sides = [
+        AlignedSide(words, np.full(words.shape, -1, dtype=np.int32), np.zeros(words.shape, dtype=np.int32))
+        for words in (source, output)
+    ]
     for number in (1, 2, 3):
         if number > 1:
             # What is left: rows and columns not yet aligned, and no lone function word or comma far from its place.
-            weights = weights * (links[0] < 0)[:, :, None] * (links[1] < 0)[:, None, :]
+            weights = weights * (sides[0].links < 0)[:, :, None] * (sides[1].links < 0)[:, None, :]
             weights[weights < 0.5] = 0
-        pair, row, column = _best_chain(weights)
+        pair, *places = _best_chain(weights)
         if not len(pair):
             break
-        links[0][pair, row], links[1][pair, column] = column, row
-        passes[0][pair, row] = passes[1][pair, column] = number
-    return Aligned(order, AlignedSide(source, links[0], passes[0]), AlignedSide(output, links[1], passes[1]))
+        for side, own, other in zip(sides, places, places[::-1], strict=True):
+            side.links[pair, own], side.passes[pair, own] = other, number
+    return Aligned(order, *sides)
 
 
 def similarity(source: Ints, output: Ints, table: Ints) -> Floats:
-    """How well each source word fits each output word: 1 the same content word, less for roots and function words.
-
-    A fit counts for more where the words before and after fit as well, so that chains prefer whole phrases.
-    """
+    """How well each source word fits each output word: 1 the same content word, less for roots and function words."""
     lower = table[:, LOWER]
     weight = _WEIGHT[table[:, KIND_COLUMN]]
     same = (lower[source][:, :, None] == lower[output][:, None, :]) & (source != 0)[:, :, None]
@@ -101,25 +93,26 @@ def similarity(source: Ints, output: Ints, table: Ints) -> Floats:
     roots = (table[source, STEM][:, :, None] == table[output, STEM][:, None, :]) & content[:, :, None]
     beginnings = (table[source, PREFIX][:, :, None] == table[output, PREFIX][:, None, :]) & content[:, :, None]
     fits = (same | roots).astype(np.float32)
+    # A fit counts for more where the words before and after fit as well, so that chains prefer whole phrases.
     around = np.zeros_like(fits)
     around[:, 1:, 1:] += fits[:, :-1, :-1]
     around[:, :-1, :-1] += fits[:, 1:, 1:]
     base = np.where(same, weight[source][:, :, None], 0).astype(np.float32)
-    np.maximum(base, np.where(roots, np.float32(0.7), np.float32(0)), out=base)
-    np.maximum(base, np.where(beginnings, np.float32(0.35), np.float32(0)), out=base)
+    for fitting, value in ((roots, 0.7), (beginnings, 0.35)):
+        np.maximum(base, np.where(fitting, np.float32(value), np.float32(0)), out=base)
     fit: Floats = base * (1 + np.float32(0.5) * around)
     return fit
 
 
-def _best_chain(weights: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The heaviest chains in order on both sides: (pair, source place, output place) of every link."""
+def _best_chain(weights: Floats) -> npt.NDArray[np.intp]:
+    """The heaviest chains in order on both sides, as three rows: pair, source place and output place of every link."""
     pairs, rows, columns = weights.shape
     best = np.zeros((rows + 1, pairs, columns + 1), dtype=np.float32)
     for number in range(rows):
         step = best[number].copy()
         np.maximum(step[:, 1:], best[number][:, :-1] + weights[:, number], out=step[:, 1:])
         np.maximum.accumulate(step, axis=1, out=best[number + 1])
-    linked_pairs, linked_rows, linked_columns = [], [], []
+    links = [np.zeros((3, 0), dtype=np.intp)]
     row_at, column_at = np.full(pairs, rows), np.full(pairs, columns)
     active = np.arange(pairs)
     while len(active):
@@ -129,17 +122,12 @@ def _best_chain(weights: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.i
         left = ~up & (best[row, active, column - 1] == here)
         matched = ~(up | left)
         if matched.any():
-            linked_pairs.append(active[matched])
-            linked_rows.append(row[matched] - 1)
-            linked_columns.append(column[matched] - 1)
+            links.append(np.stack([active, row - 1, column - 1])[:, matched])
         row_at[active] -= up | matched
         column_at[active] -= left | matched
         done = (row_at[active] == 0) | (column_at[active] == 0) | (here == 0)
         active = active[~done]
-    if not linked_pairs:
-        nothing = np.zeros(0, dtype=np.intp)
-        return nothing, nothing, nothing
-    return np.concatenate(linked_pairs), np.concatenate(linked_rows), np.concatenate(linked_columns)
+    return np.concatenate(links, axis=1)
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Ints:

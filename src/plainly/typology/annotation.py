@@ -139,11 +139,9 @@ def _misplaced(group: Group) -> str:
     if not known(group.label):
         return ""
     expected = operation(group.label).side
-    if expected == "source" and not group.source:
-        return "stands in the output alone, belongs to the source"
-    if expected == "output" and not group.output:
-        return "stands in the source alone, belongs to the output"
-    return ""
+    if expected == "both" or group.tokens(expected):
+        return ""
+    return f"stands in the {'output' if expected == 'source' else 'source'} alone, belongs to the {expected}"
 
 
 def repair(pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], list[Violation]]:

@@ -8,12 +8,15 @@ nothing is lost on the way there and back.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from plainly.errors import BadInput
-from plainly.typology.annotation import Group, Pair
+from plainly.typology.annotation import SIDES, Group, Pair
 from plainly.typology.vocabulary import canonical
 from plainly.typology.yawat import parse_corpus, write_corpus
+
+# Of a source or output: where it starts and ends in the file, its pair, its side, and its tokens' spans.
+Place = tuple[int, int, str, str, list[tuple[int, int]]]
 
 _WORD = re.compile(r"\S+")
 _NOTE = re.compile(r"#\d+\tAnnotatorNotes (T\d+)\tconfidence ([\d.]+)")
@@ -23,20 +26,14 @@ def write_brat(pairs: Sequence[Pair]) -> tuple[str, str]:
     """The texts of the ``.txt`` and the ``.ann`` file."""
     text = write_corpus(pairs)
     lines: list[str] = []
-    start, entities, relations, notes = 0, 0, 0, 0
-    for pair in pairs:
-        at = {"source": start + len(pair.id) + 1}
-        at["output"] = at["source"] + len(pair.source) + 1
-        start = at["output"] + len(pair.output) + 1
-        spans = {
-            "source": [(m.start() + at["source"], m.end() + at["source"]) for m in _WORD.finditer(pair.source)],
-            "output": [(m.start() + at["output"], m.end() + at["output"]) for m in _WORD.finditer(pair.output)],
-        }
+    entities, relations, notes = 0, 0, 0
+    places = _places((pair.id, (pair.source, pair.output)) for pair in pairs)
+    for pair, source, output in zip(pairs, places[::2], places[1::2], strict=True):
+        spans = {"source": source[-1], "output": output[-1]}
         for group in pair.groups:
             names = []
-            for side, tokens in (("source", group.source), ("output", group.output)):
-                if not tokens:
-                    continue
+            for side in filter(group.tokens, SIDES):
+                tokens = group.tokens(side)
                 entities += 1
                 names.append(f"T{entities}")
                 fragments = _fragments([spans[side][token] for token in tokens], tokens)
@@ -71,11 +68,11 @@ def read_brat(text: str, annotations: str, *, name: str = "the .ann file") -> tu
         elif note := _NOTE.fullmatch(line):
             confidence[note[1]] = float(note[2])
         elif line[0] not in "#A":
-            raise BadInput(
-                f"{name}:{number}: cannot read {line!r}. plainly reads text-bound annotations and relations."
-            )
+            read = "text-bound annotations and relations"
+            raise BadInput(f"{name}:{number}: cannot read {line!r}. plainly reads {read}.")
     groups: dict[str, list[Group]] = {}
-    places = _places(text)
+    corpus = parse_corpus(text, name="the .txt file")
+    places = _places(corpus.items())
     seconds = set(partner.values())
     for key, (label, _) in entities.items():
         if key in seconds:
@@ -87,7 +84,7 @@ def read_brat(text: str, annotations: str, *, name: str = "the .ann file") -> tu
         groups.setdefault(identifier, []).append(Group(marked["source"], marked["output"], label, confidence.get(key)))
     return tuple(
         Pair(identifier, source, output, tuple(groups.get(identifier, ()))).checked()
-        for identifier, (source, output) in parse_corpus(text, name="the .txt file").items()
+        for identifier, (source, output) in corpus.items()
     )
 
 
@@ -102,22 +99,20 @@ def _fragments(spans: list[tuple[int, int]], tokens: Sequence[int]) -> list[tupl
     return joined
 
 
-def _places(text: str) -> list[tuple[int, int, str, str, list[tuple[int, int]]]]:
-    """For each source and output: where it starts and ends in the file, its pair, its side, and its tokens' spans."""
-    places = []
+def _places(corpus: Iterable[tuple[str, tuple[str, str]]]) -> list[Place]:
+    """The places of ids with their sources and outputs, in a file of them."""
+    places: list[Place] = []
     start = 0
-    for identifier, texts in parse_corpus(text, name="the .txt file").items():
+    for identifier, texts in corpus:
         start += len(identifier) + 1
-        for side, line in zip(("source", "output"), texts, strict=True):
-            spans = [(m.start() + start, m.end() + start) for m in _WORD.finditer(line)]
+        for side, line in zip(SIDES, texts, strict=True):
+            spans = [(word.start() + start, word.end() + start) for word in _WORD.finditer(line)]
             places.append((start, start + len(line), identifier, side, spans))
             start += len(line) + 1
     return places
 
 
-def _tokens(
-    fragments: list[tuple[int, int]], places: list[tuple[int, int, str, str, list[tuple[int, int]]]], where: str
-) -> tuple[str, str, tuple[int, ...]]:
+def _tokens(fragments: list[tuple[int, int]], places: list[Place], where: str) -> tuple[str, str, tuple[int, ...]]:
     for start, end, identifier, side, spans in places:
         if start <= fragments[0][0] < end:
             tokens = [

@@ -14,7 +14,7 @@ from plainly import data
 from plainly.errors import BadInput
 from plainly.files import write_whole
 from plainly.inputs.lines import read_lines, read_text
-from plainly.typology.annotation import Group, Pair
+from plainly.typology.annotation import SIDES, Group, Pair
 from plainly.typology.brat import read_brat, write_brat
 from plainly.typology.yawat import read_pairs, write_alignment, write_corpus
 
@@ -26,10 +26,7 @@ COLUMNS = (
 
 
 def load(place: str | Path) -> tuple[Pair, ...]:
-    """Annotated pairs from a file (``.aln``, ``.jsonl``, ``.ann``, ``.tsv``) or a data set (``assetann/annotations``).
-
-    An ``.aln`` file takes its texts from the ``.crp`` beside it.
-    """
+    """Annotated pairs from a file (``.aln`` with its ``.crp``, ``.jsonl``, ``.ann``, ``.tsv``) or a named data set."""
     path = Path(place)
     if path.suffix not in SUFFIXES:
         if isinstance(place, str) and place in data.names():
@@ -43,9 +40,8 @@ def load(place: str | Path) -> tuple[Pair, ...]:
         texts = read_text(corpus) if corpus.is_file() else None
         return read_pairs(read_text(alignment), texts, name=str(alignment))
     if path.suffix == ".jsonl":
-        return tuple(
-            _from_record(json.loads(line), f"{path}:{at}") for at, line in enumerate(read_lines(path), 1) if line
-        )
+        lines = enumerate(read_lines(path), 1)
+        return tuple(_from_record(json.loads(line), f"{path}:{at}") for at, line in lines if line)
     if path.suffix == ".ann":
         return read_brat(read_text(path.with_suffix(".txt")), read_text(path), name=str(path))
     return parse_table(read_text(path), name=str(path))
@@ -56,7 +52,6 @@ def save(pairs: Sequence[Pair], place: str | Path) -> tuple[Path, ...]:
     path = Path(place)
     if path.suffix not in SUFFIXES:
         raise BadInput(f"{place}: the name must end in one of {', '.join(SUFFIXES)}, which chooses the format.")
-    texts: dict[Path, str]
     if path.suffix in (".aln", ".crp"):
         texts = {path.with_suffix(".aln"): write_alignment(pairs)}
         if any(pair.source or pair.output for pair in pairs):
@@ -78,44 +73,38 @@ def write_jsonl(pairs: Iterable[Pair]) -> str:
 
 def record(pair: Pair) -> dict[str, Any]:
     """A pair as plain data."""
-    return {
-        "id": pair.id,
-        **({"part": pair.part} if pair.part else {}),
-        "source": pair.source,
-        "output": pair.output,
-        "groups": [
-            {
-                "source": list(group.source),
-                "output": list(group.output),
-                "label": group.label,
-                **({"confidence": group.confidence} if group.confidence is not None else {}),
-            }
-            for group in pair.groups
-        ],
-    }
+    groups = [
+        {
+            "source": list(group.source),
+            "output": list(group.output),
+            "label": group.label,
+            **({"confidence": group.confidence} if group.confidence is not None else {}),
+        }
+        for group in pair.groups
+    ]
+    part = {"part": pair.part} if pair.part else {}
+    return {"id": pair.id, **part, "source": pair.source, "output": pair.output, "groups": groups}
 
 
 def write_table(pairs: Iterable[Pair]) -> str:
     """One group a row, tab-separated, with the words it covers; a pair without groups has one row without a label."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(rows(pairs))
+    writer.writerows((COLUMNS, *rows(pairs)))
     return out.getvalue()
 
 
 def rows(pairs: Iterable[Pair]) -> Iterator[tuple[str, ...]]:
     """The table's rows, whose columns are ``COLUMNS``."""
     for pair in pairs:
-        for group in pair.groups or (None,):
-            if group is None:
-                yield (pair.part, pair.id, "", "", "", "", "", "", pair.source, pair.output)
-                continue
-            words = [
-                " ".join(tokens[at] for at in chosen if at < len(tokens))
-                for tokens, chosen in ((pair.source_tokens, group.source), (pair.output_tokens, group.output))
-            ]
-            numbers = [" ".join(map(str, chosen)) for chosen in (group.source, group.output)]
+        if not pair.groups:
+            yield (pair.part, pair.id, *[""] * 6, pair.source, pair.output)
+        for group in pair.groups:
+            numbers = [" ".join(map(str, group.tokens(side))) for side in SIDES]
+            words = []
+            for side in SIDES:
+                tokens = pair.tokens(side)
+                words.append(" ".join(tokens[at] for at in group.tokens(side) if at < len(tokens)))
             confidence = "" if group.confidence is None else repr(group.confidence)
             yield (pair.part, pair.id, group.label, *numbers, *words, confidence, pair.source, pair.output)
 
@@ -139,20 +128,16 @@ def parse_table(text: str, *, name: str = "the table") -> tuple[Pair, ...]:
 
 def _from_record(entry: Any, where: str) -> Pair:
     try:
-        groups = tuple(
-            Group(tuple(group["source"]), tuple(group["output"]), group["label"], _confidence(group.get("confidence")))
-            for group in entry.get("groups", ())
-        )
-        pair = Pair(str(entry["id"]), entry["source"], entry["output"], groups, str(entry.get("part", "")))
+        groups = []
+        for group in entry.get("groups", ()):
+            sure = group.get("confidence")
+            confidence = None if sure is None or math.isnan(float(sure)) else float(sure)
+            groups.append(Group(tuple(group["source"]), tuple(group["output"]), group["label"], confidence))
+        pair = Pair(str(entry["id"]), entry["source"], entry["output"], tuple(groups), str(entry.get("part", "")))
     except (KeyError, TypeError, AttributeError) as error:
-        raise BadInput(
-            f"{where}: a record needs id, source, output and groups with source, output, label: {error}"
-        ) from None
+        needed = "id, source, output and groups with source, output, label"
+        raise BadInput(f"{where}: a record needs {needed}: {error}") from None
     return pair.checked()
-
-
-def _confidence(value: Any) -> float | None:
-    return None if value is None or math.isnan(float(value)) else float(value)
 
 
 def _load_named(name: str) -> tuple[Pair, ...]:

@@ -62,6 +62,11 @@ def _pair_up(source: list[_LabelRun], output: list[_LabelRun], links: Sequence[i
     for run in output:
         if operation(run.label).side == "both":
             waiting.setdefault(run.label, []).append(run)
+
+    def join(run: _LabelRun, other: _LabelRun) -> None:
+        run.partner, other.partner = other, run
+        waiting[run.label].remove(other)
+
     alone = []
     for run in source:
         if operation(run.label).side != "both":
@@ -69,27 +74,15 @@ def _pair_up(source: list[_LabelRun], output: list[_LabelRun], links: Sequence[i
         places = {links[at] for at in run.tokens if links[at] >= 0}
         best = max(waiting.get(run.label, ()), key=lambda other: len(places.intersection(other.tokens)), default=None)
         if best is not None and places.intersection(best.tokens):
-            _join(run, best, waiting)
+            join(run, best)
         else:
             alone.append(run)
     for run in alone:
-        expected = _expected(run, links)
+        # Where the run would stand in the output, from the word before it that has a counterpart.
+        expected = next((links[at] + 1 for at in range(run.tokens[0] - 1, -1, -1) if links[at] >= 0), 0)
         near = min(waiting.get(run.label, ()), key=lambda other: abs(other.tokens[0] - expected), default=None)
         if near is not None:
-            _join(run, near, waiting)
-
-
-def _join(run: _LabelRun, other: _LabelRun, waiting: dict[str, list[_LabelRun]]) -> None:
-    run.partner, other.partner = other, run
-    waiting[run.label].remove(other)
-
-
-def _expected(run: _LabelRun, links: Sequence[int]) -> int:
-    """Where the run would stand in the output, from the word before it that has a counterpart."""
-    for at in range(run.tokens[0] - 1, -1, -1):
-        if links[at] >= 0:
-            return links[at] + 1
-    return 0
+            join(run, near)
 
 
 def _group(run: _LabelRun, partner: _LabelRun | None, side: str) -> Group:

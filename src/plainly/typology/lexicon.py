@@ -22,12 +22,7 @@ _LISTS: dict[str, list[str]] = {name: words.split() for name, words in _DATA["cl
 KINDS = ("pad", "content", "number", "name", "stop", "comma", "bracket", "quote", "punctuation", "possessive", *_LISTS)
 KIND = {name: number for number, name in enumerate(KINDS)}
 _CLOSED = {word: KIND[kind] for kind, words in reversed(list(_LISTS.items())) for word in words}
-_PUNCTUATION = {
-    **dict.fromkeys((".", "!", "?", "..."), KIND["stop"]),
-    **dict.fromkeys((",", ";", ":"), KIND["comma"]),
-    **dict.fromkeys(("(", ")", "[", "]", "-lrb-", "-rrb-"), KIND["bracket"]),
-    **dict.fromkeys(('"', "'", "``", "''", "“", "”", "‘", "’"), KIND["quote"]),
-}
+_PUNCTUATION = {mark: KIND[kind] for kind, marks in _DATA["punctuation"].items() for mark in marks.split()}
 FUNCTION = frozenset(KIND[name] for name in _LISTS if name != "adverb")
 
 _IRREGULAR = {form: base for base, forms in _DATA["irregular"].items() for form in forms.split()}
@@ -60,10 +55,7 @@ def split_chunk(chunk: str) -> tuple[str, ...]:
 
 def tokenise(text: str) -> str:
     """A text with one space between tokens; a tokenised text stays as it is, but for repeated spaces."""
-    words: list[str] = []
-    chunks = text.split()
-    for chunk in chunks:
-        words.extend(split_chunk(chunk))
+    words = [word for chunk in text.split() for word in split_chunk(chunk)]
     if words and len(words[-1]) > 1 and words[-1].endswith(".") and words[-1].count(".") == 1:
         words[-1:] = [words[-1][:-1], "."]  # A sentence ends in a stop, whatever stands before it.
     return " ".join(words)
@@ -103,41 +95,33 @@ class Words:
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {"": 0}
-        self._lower: dict[str, int] = {"": 0}
-        self._stems: dict[str, int] = {"": 0}
-        self._prefixes: dict[str, int] = {"": 0}
+        self._lower, self._stems, self._prefixes = {"": 0}, {"": 0}, {"": 0}
         self._rows: list[tuple[int, ...]] = [(0,) * 8]
         self._table: Ints = np.zeros((1, 8), dtype=np.int32)
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """The numbers of tokens; new ones are added."""
         index = self._index
-        numbers = []
-        for token in tokens:
-            number = index.get(token)
-            numbers.append(self._add(token) if number is None else number)
-        return numbers
+        return [index[token] if token in index else self._add(token) for token in tokens]
 
     @property
     def table(self) -> Ints:
-        """Columns: lower case, stem, prefix, kind, ending, length, shape, and a hash of closed-class words.
-
-        Open-class words are told apart by their ending alone: which nouns a few hundred sentences happen to hold says
-        nothing about the next ones.
-        """
+        """Columns: lower case, stem, prefix, kind, ending, length, shape, and a hash of closed-class words."""
         if len(self._table) != len(self._rows):
             self._table = np.array(self._rows, dtype=np.int32)
         return self._table
 
     def _add(self, token: str) -> int:
         lower = token.lower()
-        number = len(self._rows)
-        self._index[token] = number
+        number = self._index[token] = len(self._rows)
         root = stem(lower)
         ending = next((name for name in _BY_LENGTH if lower.endswith(name) and len(lower) > len(name) + 2), "")
-        shape = (
-            0 if token.islower() else 1 if token[:1].isupper() and token[1:].islower() else 2 if token.isupper() else 3
-        )
+        if token.islower():
+            shape = 0
+        else:
+            shape = 1 if token[:1].isupper() and token[1:].islower() else 2 if token.isupper() else 3
+        # In the hash, open-class words are told apart by their ending alone: which nouns a few hundred sentences happen
+        # to hold says nothing about the next ones.
         self._rows.append(
             (
                 self._lower.setdefault(lower, len(self._lower)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,6 +39,14 @@ class NetworkWeights:
     labels: tuple[tuple[str, ...], ...]
     card: dict[str, Any]
 
+    @classmethod
+    def of(cls, arrays: Mapping[str, Floats], labels: Sequence[Sequence[str]], card: dict[str, Any]) -> NetworkWeights:
+        """The weights from arrays by the names that they have in a file."""
+        layers, outputs = (
+            tuple((arrays[f"{kind}{at}_w"], arrays[f"{kind}{at}_b"]) for at in (0, 1)) for kind in ("layer", "output")
+        )
+        return cls(arrays["table"], arrays["bias"], layers, outputs, tuple(map(tuple, labels)), card)
+
     @property
     def buckets(self) -> int:
         return len(self.table)
@@ -51,20 +60,9 @@ def load(name: str) -> NetworkWeights:
         raise BadInput(f"There are no weights for the labeller {name!r}. Reinstall plainly, or use the labeller rules.")
     with np.load(path) as stored:
         card = json.loads(str(stored["card"]))
-        return NetworkWeights(
-            table=stored["table"].astype(np.float32) * stored["scale"].astype(np.float32),
-            bias=stored["bias"].astype(np.float32),
-            layers=_both(stored, "layer"),
-            outputs=_both(stored, "output"),
-            labels=tuple(map(tuple, card["labels"])),
-            card=card,
-        )
-
-
-def _both(stored: Any, name: str) -> tuple[tuple[Floats, Floats], ...]:
-    return tuple(
-        (stored[f"{name}{at}_w"].astype(np.float32), stored[f"{name}{at}_b"].astype(np.float32)) for at in (0, 1)
-    )
+        arrays = {name: stored[name].astype(np.float32) for name in stored.files if name != "card"}
+    arrays["table"] *= arrays["scale"]
+    return NetworkWeights.of(arrays, card["labels"], card)
 
 
 def save(path: Path, weights: NetworkWeights) -> None:
@@ -103,10 +101,12 @@ def predict(
         states.append(state)
     final = np.concatenate([first, states[0] + states[1]], axis=1)
     cut = len(facts[0])
-    return [
-        _softmax(part @ matrix + bias)
-        for part, (matrix, bias) in zip((final[:cut], final[cut:]), weights.outputs, strict=True)
-    ]
+    probabilities = []
+    for part, (matrix, bias) in zip((final[:cut], final[cut:]), weights.outputs, strict=True):
+        scores = part @ matrix + bias
+        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probabilities.append(raised / raised.sum(axis=1, keepdims=True))
+    return probabilities
 
 
 def _sum_rows(table: Floats, rows: Ints) -> Floats:
@@ -120,9 +120,3 @@ def _sum_rows(table: Floats, rows: Ints) -> Floats:
             # Rows are within the table by construction; clipping only spares NumPy the check.
             part += np.take(table, column[start : start + _BLOCK], axis=0, out=buffer[: len(part)], mode="clip")
     return total
-
-
-def _softmax(values: Floats) -> Floats:
-    raised = np.exp(values - values.max(axis=1, keepdims=True))
-    shares: Floats = raised / raised.sum(axis=1, keepdims=True)
-    return shares

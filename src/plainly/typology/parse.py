@@ -7,22 +7,19 @@ each word also looks at the top of the unaligned stretch that it stands in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from plainly.errors import MissingExtra
-from plainly.typology.features import shift
+from plainly.typology.features import Ints, Runs, shift, take
 from plainly.typology.lexicon import stable_hash
 
-Ints = npt.NDArray[np.int64]
 DEFAULT_MODEL = "en_core_web_sm"
 
 
-@dataclass(frozen=True)
-class Parse:
+class Parse(NamedTuple):
     """One text: a number for each word's tag and relation, and the place of its head (its own for a root)."""
 
     tags: list[int]
@@ -44,7 +41,6 @@ class Parser:
             raise MissingExtra(
                 f"The labeller with a parser (python -m spacy download {model})", package=model, extra="spacy"
             ) from None
-        self._codes: dict[str, int] = {}
 
     def parse(self, texts: Sequence[Sequence[str]]) -> list[Parse]:
         """Tags, relations and heads of tokenised texts."""
@@ -55,57 +51,47 @@ class Parser:
         parses = {}
         for tokens, doc in zip(distinct, self._nlp.pipe(docs, batch_size=256), strict=True):
             parses[tokens] = Parse(
-                [self._code(token.tag_) for token in doc],
-                [self._code(token.dep_) for token in doc],
+                [_code(token.tag_) for token in doc],
+                [_code(token.dep_) for token in doc],
                 [token.head.i for token in doc],
             )
         return [parses[tuple(tokens)] for tokens in texts]
 
-    def _code(self, name: str) -> int:
-        if name not in self._codes:
-            self._codes[name] = stable_hash(name) % 4093 + 1
-        return self._codes[name]
+
+@cache
+def _code(name: str) -> int:
+    return stable_hash(name) % 4093 + 1
 
 
 def parse_values(parses: Sequence[Parse], state: Ints, kind: Ints) -> list[Ints]:
     """Facts from parses, padded to a batch: tags and relations of a word, its head, and the top of its stretch."""
-    shape = state.shape
-    tags, relations, heads = (np.zeros(shape, dtype=np.int64) for _ in range(3))
+    width = state.shape[1]
+    padded = np.zeros((3, *state.shape), dtype=np.int64)
     for at, parse in enumerate(parses):
-        size = min(len(parse.tags), shape[1])
-        tags[at, :size], relations[at, :size], heads[at, :size] = (
-            parse.tags[:size],
-            parse.relations[:size],
-            parse.heads[:size],
-        )
-    heads = np.minimum(heads, shape[1] - 1)
-    column = np.broadcast_to(np.arange(shape[1]), shape)
-    stretch = np.where(state >= 2, 2 + (state >= 4), state)
-    run = np.cumsum(
-        np.concatenate([np.zeros((shape[0], 1), dtype=bool), stretch[:, 1:] != stretch[:, :-1]], axis=1), axis=1
-    )
+        size = min(len(parse.tags), width)
+        padded[:, at, :size] = [values[:size] for values in parse]
+    tags, relations, heads = padded
+    heads = np.minimum(heads, width - 1)
+    column = np.broadcast_to(np.arange(width), state.shape)
+    run = Runs(state).start
     top = column.copy()
     for _ in range(8):
-        above = np.take_along_axis(heads, top, axis=1)
-        inside = np.take_along_axis(run, above, axis=1) == run
-        top = np.where(inside, above, top)
-
-    def of(values: Ints, places: Ints) -> Ints:
-        return np.take_along_axis(values, places, axis=1)
-
-    over = of(heads, top)
+        above = take(heads, top)
+        top = np.where(take(run, above) == run, above, top)
+    over = take(heads, top)
+    top_tag, top_relation, over_state = take(tags, top), take(relations, top), take(state, over)
     size = np.minimum(np.abs(top - column), 3)
     return [
         tags * 8 + state,
         relations * 8 + state,
-        (of(tags, heads) * 64 + relations) * 8 + state,
-        (relations * 8 + state) * 8 + of(state, heads),
-        of(relations, top) * 8 + state,
-        of(tags, top) * 8 + state,
-        (of(relations, top) * 32 + kind) * 8 + state,
-        (of(relations, top) * 8 + of(state, over)) * 8 + state,
-        (of(tags, over) * 8 + of(state, over)) * 8 + state,
-        (of(relations, top) * 4 + size) * 8 + state,
+        (take(tags, heads) * 64 + relations) * 8 + state,
+        (relations * 8 + state) * 8 + take(state, heads),
+        top_relation * 8 + state,
+        top_tag * 8 + state,
+        (top_relation * 32 + kind) * 8 + state,
+        (top_relation * 8 + over_state) * 8 + state,
+        (take(tags, over) * 8 + over_state) * 8 + state,
+        (top_relation * 4 + size) * 8 + state,
         shift(tags, 1) * 8 + state,
         shift(tags, -1) * 8 + state,
         shift(relations, 1) * 8 + state,

@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.typology.align import KIND_COLUMN, Aligned, align
-from plainly.typology.features import features, hashed, shift, status
+from plainly.typology.features import Ints, features, hashed, shift, status
 from plainly.typology.lexicon import Words
 from plainly.typology.network import NEIGHBOURS
 from plainly.typology.parse import Parse, parse_values
 from plainly.typology.rules import AlignedText, label_pair
 from plainly.typology.vocabulary import NONE, all_labels
 
-Ints = npt.NDArray[np.int64]
 Tokens = Sequence[str]
 
 _CODE = {label: number for number, label in enumerate((*all_labels(), NONE), 1)}
@@ -35,10 +34,8 @@ class PairBatch:
 
     def links(self, at: int) -> tuple[list[int], list[int]]:
         pair = int(self.aligned.order[at])
-        return (
-            self.aligned.source.links[at, : len(self.sources[pair])].tolist(),
-            self.aligned.output.links[at, : len(self.outputs[pair])].tolist(),
-        )
+        source, output = (side.links[at].tolist() for side in (self.aligned.source, self.aligned.output))
+        return source[: len(self.sources[pair])], output[: len(self.outputs[pair])]
 
     def spans(self) -> Iterator[tuple[int, slice, slice]]:
         """Every pair's number, and where its words stand among all words of the source and of the output."""
@@ -54,29 +51,20 @@ def batches(sources: Sequence[Tokens], outputs: Sequence[Tokens], words: Words) 
     encoded = [words.encode(tokens) for tokens in sources], [words.encode(tokens) for tokens in outputs]
     for aligned in align(*encoded, words):
         kinds = words.table[:, KIND_COLUMN]
-        source_kinds, output_kinds = kinds[aligned.source.words].tolist(), kinds[aligned.output.words].tolist()
-        links = aligned.source.links.tolist(), aligned.output.links.tolist()
-        passes = aligned.source.passes.tolist(), aligned.output.passes.tolist()
-        rules = []
-        for at, pair in enumerate(aligned.order.tolist()):
-            source, output = sources[pair], outputs[pair]
-            n, m = len(source), len(output)
-            rules.append(
-                label_pair(
-                    AlignedText(source, source_kinds[at][:n], links[0][at][:n], passes[0][at][:n]),
-                    AlignedText(output, output_kinds[at][:m], links[1][at][:m], passes[1][at][:m]),
-                )
-            )
+        sides = []
+        for side, tokens in ((aligned.source, sources), (aligned.output, outputs)):
+            texts = [tokens[pair] for pair in aligned.order.tolist()]
+            columns = (array.tolist() for array in (kinds[side.words], side.links, side.passes))
+            rows = zip(texts, *columns, strict=True)
+            sides.append([AlignedText(text, *(column[: len(text)] for column in row)) for text, *row in rows])
+        rules = [label_pair(source, output) for source, output in zip(*sides, strict=True)]
         yield PairBatch(aligned, sources, outputs, rules)
 
 
 def facts(
     batch: PairBatch, words: Words, *, buckets: int, parses: tuple[Sequence[Parse], Sequence[Parse]] | None = None
 ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints], tuple[Ints, Ints]]:
-    """What ``network.predict`` takes: rows of facts, neighbours and counterparts of all words of both sides.
-
-    ``parses`` are of all pairs, in the pairs' own order.
-    """
+    """What ``network.predict`` takes; ``parses`` are of all pairs, in the pairs' own order."""
     sides = batch.aligned.source, batch.aligned.output
     rows, numbers, count = [], [], 1
     for side, (own, other) in enumerate((sides, sides[::-1])):
@@ -117,13 +105,6 @@ def _opinions(batch: PairBatch, side_words: npt.NDArray[np.int32], facts: Ints, 
     label = np.zeros(side_words.shape, dtype=np.int64)
     label[real] = [_CODE[name] for pair in batch.rules for name in pair[side]]
     own, left, right = label[real], shift(label, 1)[real], shift(label, -1)[real]
-    values = [
-        own,
-        left * 32 + own,
-        own * 32 + right,
-        (left * 32 + right) * 32 + own,
-        facts[:, 2] * 32 + own,
-        facts[:, 10] * 32 + own,
-        facts[:, 5] * 32 + own,
-    ]
+    values = [own, left * 32 + own, own * 32 + right, (left * 32 + right) * 32 + own]
+    values += [facts[:, template] * 32 + own for template in (2, 10, 5)]
     return hashed(values, _RULE_TEMPLATE, side=side, buckets=buckets)

@@ -12,10 +12,15 @@ from dataclasses import dataclass
 from plainly.typology.lexicon import KIND
 from plainly.typology.vocabulary import NONE
 
+PairLabels = tuple[list[str], list[str]]  # of every token of the source and of the output
+
 _CONTENT = frozenset({KIND["content"], KIND["name"], KIND["number"], KIND["adverb"]})
 _CLAUSE = frozenset({KIND["relative"], KIND["auxiliary"]})
 _BE = frozenset(["is", "are", "was", "were", "be", "been", "being"])
 _ADVERBIAL = frozenset({KIND["preposition"], KIND["adverb"]})
+_BEFORE_VERBS = frozenset({KIND["pronoun"], KIND["auxiliary"], KIND["relative"]})
+_MARKS = frozenset({KIND["comma"], KIND["bracket"], KIND["stop"]})
+_MARKS_OR_DETERMINER = _MARKS | {KIND["determiner"]}
 
 
 @dataclass(frozen=True)
@@ -28,9 +33,9 @@ class AlignedText:
     passes: Sequence[int]
 
 
-def label_pair(source: AlignedText, output: AlignedText) -> tuple[list[str], list[str]]:
+def label_pair(source: AlignedText, output: AlignedText) -> PairLabels:
     """A label for every token of the source and of the output."""
-    labels: tuple[list[str], list[str]] = ([NONE] * len(source.words), [NONE] * len(output.words))
+    labels: PairLabels = ([NONE] * len(source.words), [NONE] * len(output.words))
     _forms_and_moves(source, output, labels)
     for source_run, output_run in _gaps(source, output):
         _gap(source, output, source_run, output_run, labels)
@@ -38,7 +43,7 @@ def label_pair(source: AlignedText, output: AlignedText) -> tuple[list[str], lis
     return labels
 
 
-def _forms_and_moves(source: AlignedText, output: AlignedText, labels: tuple[list[str], list[str]]) -> None:
+def _forms_and_moves(source: AlignedText, output: AlignedText, labels: PairLabels) -> None:
     for at, place in enumerate(source.links):
         if place < 0:
             continue
@@ -59,26 +64,19 @@ def _form(source: AlignedText, at: int, before: str, output: AlignedText, place:
     if before in (after + "s", after + "es") or (after.endswith("y") and before == after[:-1] + "ies"):
         return "verbf" if _verbal(source, at) else "p2s"
     passive = [at_ > 0 and side.words[at_ - 1].lower() in _BE for side, at_ in ((source, at), (output, place))]
-    verbal = [word.endswith(("ed", "ing")) for word in (before, after)]
     if passive[0] and not passive[1] and before.endswith(("ed", "en", "n", "t")) and source.passes[at] > 1:
         return "p2a"
-    if any(verbal):
+    if before.endswith(("ed", "ing")) or after.endswith(("ed", "ing")):
         return "verbf"
-    if (
-        before[:3] != after[:3]
-        or before.endswith(("ly", "ion", "ment", "ness", "ity"))
-        or after.endswith(("ly", "ion", "ment"))
-    ):
+    derived = before.endswith(("ly", "ion", "ment", "ness", "ity")) or after.endswith(("ly", "ion", "ment"))
+    if derived or before[:3] != after[:3]:
         return "POSchange"
     return "synonym" if abs(len(before) - len(after)) > 3 else "verbf" if _verbal(source, at) else "POSchange"
 
 
 def _verbal(side: AlignedText, at: int) -> bool:
     """A word after a pronoun, a name, an auxiliary or "to" is more likely a verb than a noun."""
-    if at == 0:
-        return False
-    before = side.kinds[at - 1]
-    return before in (KIND["pronoun"], KIND["auxiliary"], KIND["relative"]) or side.words[at - 1].lower() == "to"
+    return at > 0 and (side.kinds[at - 1] in _BEFORE_VERBS or side.words[at - 1].lower() == "to")
 
 
 def _gaps(source: AlignedText, output: AlignedText) -> list[tuple[list[int], list[int]]]:
@@ -95,14 +93,12 @@ def _gaps(source: AlignedText, output: AlignedText) -> list[tuple[list[int], lis
     return gaps
 
 
-def _gap(
-    source: AlignedText, output: AlignedText, left: list[int], right: list[int], labels: tuple[list[str], list[str]]
-) -> None:
+def _gap(source: AlignedText, output: AlignedText, left: list[int], right: list[int], labels: PairLabels) -> None:
     content = [[at for at in run if side.kinds[at] in _CONTENT] for side, run in ((source, left), (output, right))]
     stop = next((at for at in right if output.kinds[at] == KIND["stop"]), None)
     if content[0] and content[1] and len(left) <= 8 and len(right) <= 8 and stop is None:
-        for side, run, target in ((source, left, labels[0]), (output, right, labels[1])):
-            _replace(side, run, target, cst="delcst" if target is labels[0] else "incst")
+        _replace(source, left, labels[0], cst="delcst")
+        _replace(output, right, labels[1], cst="incst")
         return
     pronouns = [at for at in right if output.kinds[at] == KIND["pronoun"]]
     if content[0] and pronouns and len(right) <= 2 and not content[1]:
@@ -125,16 +121,13 @@ def _replace(side: AlignedText, run: list[int], target: list[str], *, cst: str) 
 def _one_sided(side: AlignedText, run: list[int], target: list[str], names: tuple[str, str, str, str]) -> None:
     consistency, modifier, clause, other = names
     for part in _contiguous(run):
-        core = [at for at in part if side.kinds[at] in _CONTENT]
-        if not core:
-            for at in part:
-                target[at] = consistency
-            continue
-        inner = part[:]
-        while inner and side.kinds[inner[0]] in (KIND["comma"], KIND["bracket"], KIND["stop"]):
-            target[inner.pop(0)] = consistency
-        while inner and side.kinds[inner[-1]] in (KIND["comma"], KIND["bracket"], KIND["stop"], KIND["determiner"]):
-            target[inner.pop()] = consistency
+        inner = part if any(side.kinds[at] in _CONTENT for at in part) else []
+        while inner and side.kinds[inner[0]] in _MARKS:
+            inner = inner[1:]
+        while inner and side.kinds[inner[-1]] in _MARKS_OR_DETERMINER:
+            inner = inner[:-1]
+        for at in part:
+            target[at] = consistency
         kinds = [side.kinds[at] for at in inner]
         if len(inner) >= 4 and (_CLAUSE & set(kinds)):
             label = clause
@@ -148,14 +141,11 @@ def _one_sided(side: AlignedText, run: list[int], target: list[str], names: tupl
 
 def _modifies(side: AlignedText, inner: list[int]) -> bool:
     """One or two words right before a content word that stayed, or an adverb in -ly."""
-    after = inner[-1] + 1
     if any(side.words[at].lower().endswith("ly") for at in inner):
         return True
-    return (
-        after < len(side.words)
-        and side.kinds[after] in (KIND["content"], KIND["name"])
-        and all(side.kinds[at] == KIND["content"] for at in inner)
-    )
+    following = side.kinds[inner[-1] + 1 : inner[-1] + 2]
+    stayed = following and following[0] in (KIND["content"], KIND["name"])
+    return bool(stayed) and all(side.kinds[at] == KIND["content"] for at in inner)
 
 
 def _splits(output: AlignedText, target: list[str]) -> None:
@@ -164,12 +154,10 @@ def _splits(output: AlignedText, target: list[str]) -> None:
     for at, kind in enumerate(output.kinds):
         if kind == KIND["stop"] and at < last and output.links[at] < 0:
             target[at] = "split"
-            following = at + 1
-            while (
-                following <= last and output.links[following] < 0 and target[following] in ("inoth", "inprop", "inmod")
-            ):
+            for following in range(at + 1, last + 1):
+                if output.links[following] >= 0 or target[following] not in ("inoth", "inprop", "inmod"):
+                    break
                 target[following] = "incst"
-                following += 1
 
 
 def _contiguous(run: list[int]) -> list[list[int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress, cycle, repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -44,8 +45,8 @@ class Selection:
         return tuple(outputs[at] for at in self.kept)
 
     def __str__(self) -> str:
-        text = f"{len(self.kept)} of {self.items_before} items and "
-        text += f"{self.references} of {self.references_before} references"
+        counted = f"{self.references} of {self.references_before} references"
+        text = f"{len(self.kept)} of {self.items_before} items and {counted}"
         if self.items_without_references:
             text += f"; {self.items_without_references} items have no reference left and were removed"
         return text
@@ -67,19 +68,11 @@ def reference_labels(evalset: EvalSet, annotated: Sequence[Pair]) -> tuple[tuple
     known: dict[tuple[str, str], list[LabelSet]] = {}
     for pair in annotated:
         known.setdefault((squeeze(pair.source), squeeze(pair.output)), []).append(pair.labels)
-    turn = dict.fromkeys(known, 0)
-    labels = []
-    for source, references in zip(evalset.sources, evalset.references, strict=True):
-        row: list[LabelSet | None] = []
-        for reference in references:
-            key = (squeeze(source), squeeze(reference))
-            if key not in known:
-                row.append(None)
-                continue
-            row.append(known[key][turn[key] % len(known[key])])
-            turn[key] += 1
-        labels.append(tuple(row))
-    return tuple(labels)
+    turns = {key: cycle(annotations) for key, annotations in known.items()}
+    return tuple(
+        tuple(next(turns.get((squeeze(source), squeeze(reference)), repeat(None))) for reference in references)
+        for source, references in zip(evalset.sources, evalset.references, strict=True)
+    )
 
 
 def select(
@@ -103,9 +96,8 @@ def select(
         raise BadInput(f"Labels were given for {len(labels)} items, but the evaluation set has {len(evalset)}.")
     if share is not None and not 0 < share <= 1:
         raise BadInput(f"The share of references is above 0 and at most 1, not {share}.")
-    wanted, unwanted = _resolved(references_with), _resolved(references_without)
-    item_wanted, item_unwanted = _resolved(items_with), _resolved(items_without)
-    conditions = (wanted, unwanted, item_wanted, item_unwanted) != (None, None, None, None)
+    named = (references_with, references_without, items_with, items_without)
+    wanted, unwanted, item_wanted, item_unwanted = (None if names is None else resolve(names) for names in named)
     kept, kept_references, bare, unlabelled = [], [], 0, 0
     for at, (row, references) in enumerate(zip(labels, evalset.references, strict=True)):
         if len(row) != len(references):
@@ -115,26 +107,17 @@ def select(
             continue
         if item_unwanted is not None and _enough(row, item_unwanted, share):
             continue
-        chosen = [
-            reference
-            for reference, known in zip(references, row, strict=True)
-            if not conditions or (known is not None and _fits(known, wanted, unwanted))
-        ]
+        chosen = references
+        if any(names is not None for names in named):
+            chosen = tuple(compress(references, (_fits(known, wanted, unwanted) for known in row)))
         if references and not chosen:
             bare += 1
             continue
         kept.append(at)
-        kept_references.append(tuple(chosen))
+        kept_references.append(chosen)
     positions = np.array(kept, dtype=np.intp)
-    part = evalset[positions]
-    return Selection(
-        evalset=replace(part, references=tuple(kept_references)),
-        kept=positions,
-        items_before=len(evalset),
-        references_before=int(evalset.reference_counts.sum()),
-        items_without_references=bare,
-        unlabelled=unlabelled,
-    )
+    part = replace(evalset[positions], references=tuple(kept_references))
+    return Selection(part, positions, len(evalset), int(evalset.reference_counts.sum()), bare, unlabelled)
 
 
 def choose(
@@ -147,28 +130,21 @@ def choose(
     """
     if not evalset.references:
         raise BadInput("References and items are chosen by the operations in references, and there are none.")
-    annotated = (
-        labeller("rules").label(*reference_pairs(evalset)) if operations == "auto" else load(operations or ANNOTATED)
-    )
+    auto = operations == "auto"
+    annotated = labeller("rules").label(*reference_pairs(evalset)) if auto else load(operations or ANNOTATED)
     selection = select(evalset, reference_labels(evalset, annotated), share=share, **conditions)
     if selection.unlabelled == selection.references_before:
         named, now = (way(f"operations={what!r}", f"--operations {what}") for what in ("FILE", "auto"))
-        raise BadInput(
-            f"None of the references is annotated with operations. Name their annotations ({named}), or let plainly "
-            f"label them ({now})."
-        )
+        ways = f"Name their annotations ({named}), or let plainly label them ({now})."
+        raise BadInput(f"None of the references is annotated with operations. {ways}")
     if not len(selection.kept):
         raise BadInput("No item is left that has what was asked for. See: plainly operations profile")
     said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in conditions.items() if value)
     return replace(selection, evalset=replace(selection.evalset, name=f"{evalset.name or 'the items'} ({said})"))
 
 
-def _resolved(names: Names | None) -> LabelSet | None:
-    return None if names is None else resolve(names)
-
-
-def _fits(labels: LabelSet, wanted: LabelSet | None, unwanted: LabelSet | None) -> bool:
-    return (wanted is None or bool(labels & wanted)) and (unwanted is None or not labels & unwanted)
+def _fits(labels: LabelSet | None, wanted: LabelSet | None, unwanted: LabelSet | None) -> bool:
+    return labels is not None and (wanted is None or bool(labels & wanted)) and not labels & (unwanted or frozenset())
 
 
 def _enough(row: Sequence[LabelSet | None], wanted: LabelSet, share: float | None) -> bool:

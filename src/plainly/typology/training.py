@@ -19,13 +19,14 @@ import numpy.typing as npt
 from plainly.errors import MissingExtra
 from plainly.progress import Progress, unseen
 from plainly.typology.annotation import SIDES, Pair, token_labels
-from plainly.typology.label import Labeller, TrainedLabeller
+from plainly.typology.features import Ints
+from plainly.typology.label import Labeller
 from plainly.typology.lexicon import Words
 from plainly.typology.network import NEIGHBOURS, NetworkWeights
 from plainly.typology.parse import Parser
 from plainly.typology.pipeline import batches, facts
 
-Ints = npt.NDArray[np.int64]
+LabelSets = tuple[Sequence[str], Sequence[str]]  # those of the source, those of the output
 
 
 @dataclass(frozen=True)
@@ -49,44 +50,33 @@ class TrainingSettings:
 class Example:
     """A pair ready for training: facts and counterparts of its words on each side, and their labels."""
 
-    facts: tuple[Ints, Ints]
-    links: tuple[Ints, Ints]
-    labels: tuple[Ints, Ints]
+    facts: list[Ints]
+    links: list[Ints]
+    labels: list[Ints]
 
 
-def label_sets(pairs: Sequence[Pair]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The labels that occur on each side, sorted."""
-    names = [tuple(sorted({label for pair in pairs for label in token_labels(pair, side)})) for side in SIDES]
-    return names[0], names[1]
-
-
-def examples(
-    pairs: Sequence[Pair], labels: tuple[Sequence[str], Sequence[str]], *, buckets: int, parser: Parser | None = None
-) -> list[Example]:
-    """All pairs as the model sees them."""
+def _examples(pairs: Sequence[Pair], buckets: int, parser: Parser | None) -> tuple[LabelSets, list[Example]]:
+    """The labels that occur on each side, sorted, and all pairs as the model sees them."""
     words = Words()
-    index = [{label: at for at, label in enumerate(names)} for names in labels]
+    marked = [[token_labels(pair, side) for pair in pairs] for side in SIDES]
+    names = [sorted({label for labels in side for label in labels}) for side in marked]
+    index = [{label: at for at, label in enumerate(side)} for side in names]
     tokens = [pair.source_tokens for pair in pairs], [pair.output_tokens for pair in pairs]
     ready: dict[int, Example] = {}
     parses = (parser.parse(tokens[0]), parser.parse(tokens[1])) if parser is not None else None
     for batch in batches(*tokens, words):
         rows, _, _ = facts(batch, words, buckets=buckets, parses=parses)
-        for at, (pair, source, output) in enumerate(batch.spans()):
-            links = batch.links(at)
+        for at, (pair, *spans) in enumerate(batch.spans()):
             ready[pair] = Example(
-                facts=(rows[0][source], rows[1][output]),
-                links=(np.array(links[0], dtype=np.int64), np.array(links[1], dtype=np.int64)),
-                labels=_codes(pairs[pair], index),
+                facts=[rows[side][span] for side, span in enumerate(spans)],
+                links=[np.array(links, dtype=np.int64) for links in batch.links(at)],
+                labels=[np.array([index[side][label] for label in marked[side][pair]], np.int64) for side in (0, 1)],
             )
-    return [ready[number] for number in range(len(pairs))]
+    return (names[0], names[1]), [ready[number] for number in range(len(pairs))]
 
 
 def train(
-    chosen: Sequence[Example],
-    labels: tuple[Sequence[str], Sequence[str]],
-    settings: TrainingSettings,
-    *,
-    progress: Progress = unseen,
+    chosen: Sequence[Example], labels: LabelSets, settings: TrainingSettings, *, progress: Progress = unseen
 ) -> NetworkWeights:
     """Fit the network to examples; its card holds the mean loss a pair of each epoch."""
     torch = _torch()
@@ -113,14 +103,7 @@ def train(
                 tell(1)
             losses.append(total * settings.batch / len(order))
     arrays = {name: value.detach().numpy() for name, value in parameters.items()}
-    return NetworkWeights(
-        table=arrays["table"],
-        bias=arrays["bias"],
-        layers=tuple((arrays[f"layer{at}_w"], arrays[f"layer{at}_b"]) for at in (0, 1)),
-        outputs=tuple((arrays[f"output{at}_w"], arrays[f"output{at}_b"]) for at in (0, 1)),
-        labels=(tuple(labels[0]), tuple(labels[1])),
-        card={"losses": losses},
-    )
+    return NetworkWeights.of(arrays, labels, {"losses": losses})
 
 
 def train_on_all(
@@ -128,8 +111,7 @@ def train_on_all(
 ) -> NetworkWeights:
     """The network that ships: fitted to all pairs but erroneous ones, with a card that says whose ``data`` made it."""
     settings = TrainingSettings()
-    labels = label_sets(pairs)
-    ready = examples(pairs, labels, buckets=settings.buckets, parser=parser)
+    labels, ready = _examples(pairs, settings.buckets, parser)
     kept = [example for example, pair in zip(ready, pairs, strict=True) if "err" not in pair.labels]
     weights = train(kept, labels, settings, progress=progress)
     made = {"data": data, "licence": "CC-BY-NC-4.0", "pairs": len(kept), "settings": asdict(settings)}
@@ -141,28 +123,21 @@ def cross_validate(
 ) -> tuple[Pair, ...]:
     """Every pair labelled by a model that has not seen its source; in the pairs' own order."""
     settings = TrainingSettings()
-    labels = label_sets(pairs)
-    ready = examples(pairs, labels, buckets=settings.buckets, parser=parser)
+    labels, ready = _examples(pairs, settings.buckets, parser)
     sources = sorted({pair.source for pair in pairs})
     fold = dict(zip(sources, np.random.default_rng(1).permutation(len(sources)) % folds, strict=True))
+    erroneous = [at for at, pair in enumerate(pairs) if "err" in pair.labels]
     labelled: dict[int, Pair] = {}
     for number in range(folds):
-        inside = [
-            ready[at] for at, pair in enumerate(pairs) if fold[pair.source] != number and "err" not in pair.labels
-        ]
-        weights = train(inside, labels, settings, progress=progress)
         held_out = [at for at, pair in enumerate(pairs) if fold[pair.source] == number]
-        again = Labeller(TrainedLabeller(weights, parser=parser)).label(
-            [pairs[at].source for at in held_out], [pairs[at].output for at in held_out], tokenised=True
-        )
-        for at, pair in zip(held_out, again, strict=True):
-            labelled[at] = pairs[at].with_groups(pair.groups)
+        inside = set(range(len(pairs))) - {*held_out, *erroneous}
+        weights = train([ready[at] for at in sorted(inside)], labels, settings, progress=progress)
+        again = Labeller("light", weights, parser=parser).again([pairs[at] for at in held_out])
+        labelled |= zip(held_out, again, strict=True)
     return tuple(labelled[at] for at in range(len(pairs)))
 
 
-def _label_weights(
-    chosen: Sequence[Example], labels: tuple[Sequence[str], Sequence[str]], power: float
-) -> list[npt.NDArray[np.float32]]:
+def _label_weights(chosen: Sequence[Example], labels: LabelSets, power: float) -> list[npt.NDArray[np.float32]]:
     """What an error on each label weighs, on average 1 a word."""
     weights = []
     for side in (0, 1):
@@ -200,47 +175,33 @@ def _loss(
     return losses[0] + losses[1]
 
 
-def _collate(batch: Sequence[Example]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    rows, neighbours, counterparts, sides, targets = [], [], [], [], []
+def _collate(batch: Sequence[Example]) -> list[Ints]:
+    """Of a batch's words, one after another: facts, neighbours' rows, counterparts' rows, sides, labels."""
+    columns = []
     start = 1
     for example in batch:
         sizes = list(map(len, example.facts))
         begins = (start, start + sizes[0])
-        for side in (0, 1):
+        for side, link in enumerate(example.links):
             at = np.arange(sizes[side])[:, None] + np.array(NEIGHBOURS)
-            neighbours.append(np.where((at >= 0) & (at < sizes[side]), at + begins[side], 0))
-            link = example.links[side]
-            counterparts.append(np.where(link >= 0, link + begins[1 - side], 0))
-            sides.append(np.full(sizes[side], side))
-            rows.append(example.facts[side])
-            targets.append(example.labels[side])
+            neighbours = np.where((at >= 0) & (at < sizes[side]), at + begins[side], 0)
+            counterparts = np.where(link >= 0, link + begins[1 - side], 0)
+            sides = np.full(sizes[side], side)
+            columns.append((example.facts[side], neighbours, counterparts, sides, example.labels[side]))
         start += sum(sizes)
-    joined = [np.concatenate(parts).astype(np.int64) for parts in (rows, neighbours, counterparts, sides, targets)]
-    return joined[0], joined[1], joined[2], joined[3], joined[4]
+    return [np.concatenate(parts).astype(np.int64) for parts in zip(*columns, strict=True)]
 
 
-def _parameters(torch: Any, settings: TrainingSettings, labels: tuple[Sequence[str], Sequence[str]]) -> dict[str, Any]:
+def _parameters(torch: Any, settings: TrainingSettings, labels: LabelSets) -> dict[str, Any]:
     width = settings.width
-    shapes = {
-        "layer0_w": (width * (len(NEIGHBOURS) + 1), width),
-        "layer1_w": (width * (len(NEIGHBOURS) + 1), width),
-        "output0_w": (2 * width, len(labels[0])),
-        "output1_w": (2 * width, len(labels[1])),
-    }
+    shapes = {f"layer{at}_w": (width * (len(NEIGHBOURS) + 1), width) for at in (0, 1)}
+    shapes |= {f"output{at}_w": (2 * width, len(labels[at])) for at in (0, 1)}
     parameters = {"table": torch.randn(settings.buckets, width) * 0.1, "bias": torch.zeros(width)}
     for name, shape in shapes.items():
         bound = shape[0] ** -0.5
         parameters[name] = torch.empty(shape).uniform_(-bound, bound)
         parameters[name[:-1] + "b"] = torch.zeros(shape[1])
     return {name: value.requires_grad_() for name, value in parameters.items()}
-
-
-def _codes(pair: Pair, index: Sequence[dict[str, int]]) -> tuple[Ints, Ints]:
-    rows = [
-        np.array([index[at][label] for label in token_labels(pair, side)], dtype=np.int64)
-        for at, side in enumerate(SIDES)
-    ]
-    return rows[0], rows[1]
 
 
 def _torch() -> Any:

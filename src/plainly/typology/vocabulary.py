@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from plainly.errors import BadInput, UnknownName
 
@@ -15,8 +15,6 @@ Side = Literal["source", "output", "both"]
 Computational = Literal["add", "delete", "replace", "other"]
 Linguistic = Literal["lexical", "syntactic", "morphological", "discourse", "order", "consistency", "error"]
 NONE = "none"  # What a token carries that stands in no group; not an operation.
-
-_HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +53,14 @@ class OtherTypology:
     back: Mapping[str, str]
 
 
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
 @cache
 def operations() -> tuple[Operation, ...]:
     """All 27 labels in the order of the file, lexical ones first and err last."""
-    table = tomllib.loads((_HERE / "typology.toml").read_text(encoding="utf-8"))
-    return tuple(Operation(**entry) for entry in table["operation"])
+    return tuple(Operation(**entry) for entry in _read("typology.toml")["operation"])
 
 
 @cache
@@ -90,30 +91,26 @@ def all_labels() -> tuple[str, ...]:
 
 def operation(name: str) -> Operation:
     """The operation of that name: the file's label, the guide's abbreviation or the paper's name, in any case."""
-    entry = _by_name().get(name.casefold())
-    if entry is None:
+    if not known(name):
         raise UnknownName("operation", name, all_labels(), see="plainly operations typology")
-    return entry
+    return _by_name()[name.casefold()]
 
 
 def resolve(names: str | Iterable[str]) -> frozenset[str]:
     """The labels that names stand for: ``"lexical,split"`` is synonym, hyperonym, hyponym and split."""
     wanted = names.split(",") if isinstance(names, str) else names
     labels: set[str] = set()
-    for name in map(str.strip, wanted):
-        if not name:
-            continue
+    for name in filter(None, map(str.strip, wanted)):
         if name.casefold() in _classes():
             labels |= _classes()[name.casefold()]
-        elif name.casefold() in _by_name():
-            labels.add(_by_name()[name.casefold()].label)
+        elif known(name):
+            labels.add(canonical(name))
         else:
             names_known = (*all_labels(), *_classes())
             raise UnknownName("operation or class of operations", name, names_known, see="plainly operations typology")
     if not labels:
-        raise BadInput(
-            "No operation was named. Give labels or classes: synonym,lexical. See: plainly operations typology"
-        )
+        ways = "Give labels or classes: synonym,lexical. See: plainly operations typology"
+        raise BadInput(f"No operation was named. {ways}")
     return frozenset(labels)
 
 
@@ -124,15 +121,13 @@ def known(label: str) -> bool:
 
 def canonical(label: str) -> str:
     """The file's spelling of a label, however it was written; a label that is not ours stays as it is."""
-    entry = _by_name().get(label.casefold())
-    return entry.label if entry else label
+    return _by_name()[label.casefold()].label if known(label) else label
 
 
 @cache
 def mappings() -> dict[str, OtherTypology]:
     """The other typologies by name: salsa, ts-anno, easse."""
-    table = tomllib.loads((_HERE / "mappings.toml").read_text(encoding="utf-8"))
-    return {name: OtherTypology(name=name, **entry) for name, entry in table.items()}
+    return {name: OtherTypology(name=name, **entry) for name, entry in _read("mappings.toml").items()}
 
 
 def mapping(name: str) -> OtherTypology:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import zip_longest
 
 from plainly.errors import BadInput
 from plainly.typology.annotation import Group, Pair
@@ -17,14 +16,13 @@ from plainly.typology.vocabulary import canonical
 _GROUP = re.compile(r"((?:\d+(?:,\d+)*)?):((?:\d+(?:,\d+)*)?):(\S+)")
 
 
-def parse_alignment(text: str, *, name: str = "the .aln file") -> list[tuple[str, tuple[Group, ...]]]:
+def _parse_alignment(text: str, name: str) -> list[tuple[str, tuple[Group, ...]]]:
     """Ids and groups, line by line; blank lines are passed over."""
     aligned = []
     for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        identifier, *written = line.split()
-        aligned.append((identifier, tuple(_group(group, f"{name}:{number}") for group in written)))
+        if line.strip():
+            identifier, *written = line.split()
+            aligned.append((identifier, tuple(_group(group, f"{name}:{number}") for group in written)))
     return aligned
 
 
@@ -54,27 +52,24 @@ def read_pairs(
     name: str = "the .aln file",
 ) -> tuple[Pair, ...]:
     """Pairs from the text of an ``.aln`` file and of its ``.crp``, or of sources and outputs in the same order."""
-    aligned = parse_alignment(alignment, name=name)
+    aligned = _parse_alignment(alignment, name)
     if corpus is not None:
         texts = parse_corpus(corpus)
         missing = next((identifier for identifier, _ in aligned if identifier not in texts), None)
         if missing is not None:
-            raise BadInput(
-                f"{name} annotates pair {missing!r}, which its .crp file does not hold. Are they of one set?"
-            )
-        pairs = [Pair(identifier, *texts[identifier], groups, part) for identifier, groups in aligned]
+            absent = f"pair {missing!r}, which its .crp file does not hold"
+            raise BadInput(f"{name} annotates {absent}. Are they of one set?")
+        sides = [texts[identifier] for identifier, _ in aligned]
     elif sources is not None and outputs is not None:
         if not len(aligned) == len(sources) == len(outputs):
             raise BadInput(
                 f"{name} annotates {len(aligned)} pairs, but there are {len(sources)} sources and {len(outputs)} "
                 "outputs. Give one source and one output for each annotated pair, in the same order."
             )
-        pairs = [
-            Pair(identifier, source, output, groups, part)
-            for (identifier, groups), source, output in zip_longest(aligned, sources, outputs)
-        ]
+        sides = list(zip(sources, outputs, strict=True))
     else:
-        pairs = [Pair(identifier, "", "", groups, part) for identifier, groups in aligned]
+        sides = [("", "")] * len(aligned)
+    pairs = (Pair(key, *side, groups, part) for (key, groups), side in zip(aligned, sides, strict=True))
     return tuple(pair.checked() for pair in pairs)
 
 
@@ -87,9 +82,8 @@ def write_corpus(pairs: Sequence[Pair]) -> str:
     """The text of a ``.crp`` file."""
     for pair in pairs:
         if "\n" in pair.source or "\n" in pair.output:
-            raise BadInput(
-                f"{pair.where} has a line feed in a text, which a .crp file cannot hold. Write JSONL instead."
-            )
+            held = "a line feed in a text, which a .crp file cannot hold"
+            raise BadInput(f"{pair.where} has {held}. Write JSONL instead.")
     return "".join(f"{pair.id}\n{pair.source}\n{pair.output}\n" for pair in pairs)
 
 
@@ -97,12 +91,9 @@ def _group(text: str, where: str) -> Group:
     parsed = _GROUP.fullmatch(text)
     if parsed is None:
         raise BadInput(f"{where}: cannot read the group {text!r}. A group is source,tokens:output,tokens:label.")
-    source, output, label = parsed.groups()
-    return Group(_tokens(source), _tokens(output), canonical(label))
-
-
-def _tokens(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(","))) if text else ()
+    *sides, label = parsed.groups()
+    source, output = (tuple(map(int, filter(None, side.split(",")))) for side in sides)
+    return Group(source, output, canonical(label))
 
 
 def _written(group: Group) -> str:

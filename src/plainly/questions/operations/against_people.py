@@ -38,6 +38,12 @@ class ShareDifference:
         """Whether the interval leaves out zero."""
         return bool(self.difference.low > 0 or self.difference.high < 0)
 
+    def numbers(self) -> Record:
+        apart = self.difference
+        return {
+            "share": self.share, "people": self.people, "difference": apart.value, "low": apart.low, "high": apart.high
+        }  # fmt: skip
+
 
 @dataclass(frozen=True, repr=False)
 class PeopleComparison(Result):
@@ -59,32 +65,24 @@ class PeopleComparison(Result):
 
     def records(self) -> list[Record]:
         return [
-            {"system": system, "operation": row.label, **_numbers(row)}
+            {"system": system, "operation": row.label, **row.numbers()}
             for system, rows in self.systems.items()
             for row in rows
         ]
 
     def json(self) -> Record:
-        systems = [
-            {
-                "system": system,
-                "operations": {row.label: _numbers(row) for row in rows},
-                "in_words": self.in_words(system),
-            }
-            for system, rows in self.systems.items()
-        ]
+        systems = []
+        for system, rows in self.systems.items():
+            operations = {row.label: row.numbers() for row in rows}
+            systems.append({"system": system, "operations": operations, "in_words": self.in_words(system)})
         return payload(self, labeller=self.labeller, systems=systems)
 
     def tables(self) -> list[Table]:
-        rows = [
-            (
-                same[0].label,
-                percent(same[0].people),
-                *(f"{percent(row.share)}{'*' if row.certain else ' '}" for row in same),
-            )
-            for same in zip(*self.systems.values(), strict=True)
-            if same[0].people or any(row.share for row in same)
-        ]
+        rows = []
+        for same in zip(*self.systems.values(), strict=True):
+            if same[0].people or any(row.share for row in same):
+                shares = (f"{percent(row.share)}{'*' if row.certain else ' '}" for row in same)
+                rows.append((same[0].label, percent(same[0].people), *shares))
         return [Table(("operation", "people", *self.systems), tuple(rows))]
 
     def notes(self) -> list[Note]:
@@ -92,10 +90,8 @@ class PeopleComparison(Result):
             Note(f"{system}: " + ("; ".join(self.in_words(system)) or "does what people do"), kind="claim")
             for system in self.systems
         ]
-        legend = (
-            "Share of sentences with each operation. * differs from people's "
-            f"({100 * self.sampling.level:g} % bootstrap over sources)."
-        )
+        level = f"{100 * self.sampling.level:g} % bootstrap over sources"
+        legend = f"Share of sentences with each operation. * differs from people's ({level})."
         return [*claims, Note(legend), *licence(self.notice)]
 
 
@@ -116,9 +112,8 @@ def compare_with_people(
     if people is None:
         if not evalset.references:
             references, pairs = way("references=", "--references FILE…"), way("people=", "--people SET")
-            raise BadInput(
-                f"There is nobody to compare with: give {references} or annotated pairs of people ({pairs})."
-            )
+            asked = f"give {references} or annotated pairs of people ({pairs})"
+            raise BadInput(f"There is nobody to compare with: {asked}.")
         sides.append((*reference_pairs(evalset), [""] * int(evalset.reference_counts.sum()), ""))
     labelled = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
     theirs = labelled.pop() if people is None else annotated(people)
@@ -143,13 +138,8 @@ def share_differences(
     rows = np.array([np.concatenate([ours[source], theirs[source]]) for source in shared])
     rng = np.random.default_rng(sampling.seed)
     weights = rng.multinomial(len(shared), np.full(len(shared), 1 / len(shared)), size=sampling.resamples)
-    differences = interval(
-        rows,
-        lambda sums: _shares(sums)[0] - _shares(sums)[1],
-        weights.astype(np.float64) @ rows,
-        sampling=sampling,
-        unit="sources",
-    )
+    draws = weights.astype(np.float64) @ rows
+    differences = interval(rows, _share_difference, draws, sampling=sampling, unit="sources")
     share, of_people = _shares(rows.sum(axis=0))
     return tuple(map(ShareDifference, labels, share.tolist(), of_people.tolist(), differences))
 
@@ -164,11 +154,11 @@ def _by_source(pairs: Sequence[Pair], labels: Sequence[str]) -> dict[str, Floats
     return sums
 
 
+def _share_difference(sums: Floats) -> Floats:
+    ours, theirs = _shares(sums)
+    return ours - theirs
+
+
 def _shares(sums: Floats) -> list[Floats]:
     """The shares of pairs with each label, of the system and of people."""
     return [part[..., :-1] / part[..., -1:] for part in np.split(sums, 2, axis=-1)]
-
-
-def _numbers(row: ShareDifference) -> Record:
-    apart = row.difference
-    return {"share": row.share, "people": row.people, "difference": apart.value, "low": apart.low, "high": apart.high}

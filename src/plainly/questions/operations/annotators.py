@@ -1,10 +1,12 @@
-"""Do annotators mark the same operations? Agreement token by token, on each side, by label and with kinds merged."""
+"""Do annotators mark the same operations, by their guide's rules? Agreement token by token, and repairs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -12,8 +14,9 @@ import numpy as np
 from plainly.errors import BadInput, UnknownName, way
 from plainly.questions.operations.labelling import Annotated, annotated, payload, set_name
 from plainly.render.numbers import number
-from plainly.result import Record, Result, Table
+from plainly.result import Note, Record, Result, Table
 from plainly.stats import agreement as statistics
+from plainly.typology import annotation, formats
 from plainly.typology.annotation import SIDES, Pair, TextSide, token_labels
 from plainly.typology.vocabulary import NONE, all_labels, known, operation
 
@@ -35,19 +38,15 @@ class LabelScore:
 
 @dataclass(frozen=True)
 class AgainstGold:
-    """One annotator's tokens on one side against the gold's.
-
-    ``micro_f1`` is over all tokens that either marks as changed: F1 of exact labels. ``macro_f1`` is the mean F1 over
-    the labels that the gold holds on this side. Both leave out ``none``.
-    """
+    """One annotator's tokens on one side against the gold's. Both F1 leave out ``none``."""
 
     annotator: str
     side: TextSide
     tokens: int
     kappa: float
     accuracy: float
-    micro_f1: float
-    macro_f1: float
+    micro_f1: float  # Of exact labels, over all tokens that either marks as changed.
+    macro_f1: float  # The mean over the labels that the gold holds on this side.
     labels: tuple[LabelScore, ...]
 
     def records(self) -> list[Record]:
@@ -62,17 +61,15 @@ class AgainstGold:
 
     def table(self, caption: str, *, decimals: int = 2, beside: Mapping[str, Sequence[float]] | None = None) -> Table:
         """The labels one by one; ``beside`` are others' recall and precision."""
-        header = ["label", "gold", "marked", "precision", "recall", "F1"]
-        if beside is not None:
-            header += ["people's precision", "people's recall"]
+        people = () if beside is None else ("people's precision", "people's recall")
         rows = []
         for score in self.labels:
             numbers = (number(value, decimals, undefined="–") for value in (score.precision, score.recall, score.f1))
-            row = [score.label, str(score.gold), str(score.marked), *numbers]
+            others: Iterable[str] = ()
             if beside is not None:
-                row += [number(value) for value in reversed(beside[score.label])] if score.label in beside else "––"
-            rows.append(tuple(row))
-        return Table(tuple(header), tuple(rows), caption)
+                others = map(number, reversed(beside[score.label])) if score.label in beside else "––"
+            rows.append((score.label, str(score.gold), str(score.marked), *numbers, *others))
+        return Table(("label", "gold", "marked", "precision", "recall", "F1", *people), tuple(rows), caption)
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,13 +88,12 @@ class GoldAgreement(Result):
         return payload(self, gold=self.gold, merge=self.merge, annotators=annotators)
 
     def tables(self) -> list[Table]:
-        return [
-            side.table(
-                f"{side.annotator}, {side.side}: kappa {number(side.kappa, 3)}, micro F1 {number(side.micro_f1, 3)}, "
-                f"macro F1 {number(side.macro_f1, 3)}, {side.tokens} tokens"
-            )
-            for side in self.annotators
-        ]
+        tables = []
+        for side in self.annotators:
+            kappa, micro, macro = (number(value, 3) for value in (side.kappa, side.micro_f1, side.macro_f1))
+            overall = f"kappa {kappa}, micro F1 {micro}, macro F1 {macro}, {side.tokens} tokens"
+            tables.append(side.table(f"{side.annotator}, {side.side}: {overall}"))
+        return tables
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,10 +121,37 @@ class AnnotatorAgreement(Result):
         return payload(self, annotators=list(self.annotators), merge=self.merge, agreement=sides)
 
     def tables(self) -> list[Table]:
-        rows = tuple(
-            (row["side"], row["label"], number(row["davies_fleiss"], 3, undefined="–")) for row in self.records()
-        )
+        kappas = ((*row.values(),) for row in self.records())
+        rows = tuple((side, label, number(kappa, 3, undefined="–")) for side, label, kappa in kappas)
         return [Table(("side", "label", "Davies–Fleiss kappa"), rows, text_columns=frozenset({0, 1}))]
+
+
+@dataclass(frozen=True, repr=False)
+class Repair(Result):
+    """What an annotation's guide does not allow in it, what was put right, and the pairs as they are then."""
+
+    violations: tuple[annotation.Violation, ...]
+    repaired: tuple[annotation.Violation, ...]
+    pairs: tuple[Pair, ...]
+
+    def save(self, path: str | Path) -> tuple[Path, ...]:
+        """Write the repaired pairs in the format that the name ends in; returns the files written."""
+        return formats.save(self.pairs, path)
+
+    def records(self) -> list[Record]:
+        return list(map(asdict, self.violations))
+
+    def json(self) -> Record:
+        repaired = [{"where": row.where, "label": row.label, "detail": row.detail} for row in self.repaired]
+        return payload(self, findings=self.records(), repaired=repaired)
+
+    def tables(self) -> list[Table]:
+        rows = tuple(tuple(row.values()) for row in self.records())
+        return [Table(("where", "what", "label", "detail"), rows, text_columns=frozenset(range(4)))]
+
+    def notes(self) -> list[Note]:
+        repaired = f"{len(self.repaired)} labels on the wrong side repaired"
+        return [Note(f"{len(self.violations)} findings; {repaired}.")]
 
 
 def annotator_agreement(sets: Mapping[str, Annotated], *, merge: Merge = "labels") -> AnnotatorAgreement:
@@ -138,33 +161,32 @@ def annotator_agreement(sets: Mapping[str, Annotated], *, merge: Merge = "labels
         raise BadInput(f"Agreement needs two annotators or more, or a gold to compare one with: {alone}")
     annotators = {name: annotated(pairs) for name, pairs in sets.items()}
     sides = {side: aligned_labels(annotators, side, merge=merge) for side in SIDES}
-    return AnnotatorAgreement(
-        annotators=tuple(sets),
-        merge=merge,
-        tokens={side: len(next(iter(labels.values()))) for side, labels in sides.items()},
-        kappas={side: davies_fleiss(labels) for side, labels in sides.items()},
-        labels={side: label_agreement(labels) for side, labels in sides.items()},
-    )
+    tokens = {side: len(next(iter(labels.values()))) for side, labels in sides.items()}
+    kappas = {side: davies_fleiss(labels) for side, labels in sides.items()}
+    by_label = {side: label_agreement(labels) for side, labels in sides.items()}
+    return AnnotatorAgreement(tuple(sets), merge, tokens, kappas, by_label)
 
 
 def gold_agreement(gold: Annotated, sets: Mapping[str, Annotated], *, merge: Merge = "labels") -> GoldAgreement:
     """How far each annotator agrees with a gold, on each side."""
     truth = annotated(gold)
-    sides = [
-        side for name, pairs in sets.items() for side in against_gold(truth, annotated(pairs), name=name, merge=merge)
-    ]
-    return GoldAgreement(set_name(gold), merge, tuple(sides))
+    scored = (against_gold(truth, annotated(pairs), name=name, merge=merge) for name, pairs in sets.items())
+    return GoldAgreement(set_name(gold), merge, tuple(chain.from_iterable(scored)))
+
+
+def repair(data: Annotated) -> Repair:
+    """Look for what the guide does not allow, and turn labels on the wrong side into their counterparts."""
+    pairs = annotated(data)
+    fixed, changed = annotation.repair(pairs)
+    return Repair(tuple(annotation.violations(pairs)), tuple(changed), fixed)
 
 
 def against_gold(
     gold: Sequence[Pair], marked: Sequence[Pair], *, name: str = "", merge: Merge = "labels"
 ) -> tuple[AgainstGold, ...]:
     """Kappa, precision, recall and F1 of an annotator (or a labeller) with the gold, on each side."""
-    sides = []
-    for side in SIDES:
-        rows = aligned_labels({"gold": gold, "marked": marked}, side, merge=merge)
-        sides.append(_scored(rows["gold"], rows["marked"], name=name, side=side))
-    return tuple(sides)
+    both = {"gold": gold, "marked": marked}
+    return tuple(_scored(aligned_labels(both, side, merge=merge), name=name, side=side) for side in SIDES)
 
 
 def aligned_labels(
@@ -205,15 +227,15 @@ def davies_fleiss(labels: TokenLabels) -> float:
 
 def label_agreement(labels: TokenLabels) -> dict[str, float]:
     """Davies–Fleiss of each label against all others together: which operations do annotators see alike?"""
-    present = sorted({label for row in labels.values() for label in row})
     return {
         label: davies_fleiss({name: [str(other == label) for other in row] for name, row in labels.items()})
-        for label in present
+        for label in sorted(set().union(*labels.values()))
     }
 
 
-def _scored(gold: Sequence[str], marked: Sequence[str], *, name: str, side: TextSide) -> AgainstGold:
-    """Two rows of labels for the same tokens, compared."""
+def _scored(rows: TokenLabels, *, name: str, side: TextSide) -> AgainstGold:
+    """Labels of the gold and of one who marked the same tokens, compared."""
+    gold, marked = rows["gold"], rows["marked"]
     of_gold, of_marked = Counter(gold), Counter(marked)
     of_both = Counter(label for label, other in zip(gold, marked, strict=True) if label == other)
     present = of_gold.keys() | of_marked.keys()
@@ -230,7 +252,7 @@ def _scored(gold: Sequence[str], marked: Sequence[str], *, name: str, side: Text
         annotator=name,
         side=side,
         tokens=len(gold),
-        kappa=davies_fleiss({"gold": gold, "marked": marked}),
+        kappa=davies_fleiss(rows),
         accuracy=_ratio(of_both.total(), len(gold)),
         micro_f1=_ratio(2 * both, sum(score.gold + score.marked for score in changed)),
         macro_f1=float(np.mean([score.f1 for score in changed if score.gold] or [np.nan])),

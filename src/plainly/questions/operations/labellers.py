@@ -15,11 +15,12 @@ from plainly.questions.operations.annotators import AgainstGold, against_gold
 from plainly.questions.operations.labelling import Annotated, annotated, licence, payload, set_name
 from plainly.render.numbers import number
 from plainly.result import Note, Record, Result, Table
-from plainly.typology import formats
-from plainly.typology.annotation import SIDES, Group, Pair, TextSide, squeeze
+from plainly.typology import formats, network
+from plainly.typology.annotation import SIDES, Group, Pair, squeeze
 from plainly.typology.groups import build_groups
-from plainly.typology.label import Labeller, labeller
+from plainly.typology.label import labeller
 from plainly.typology.lexicon import Words
+from plainly.typology.parse import Parser
 from plainly.typology.pipeline import batches
 from plainly.typology.vocabulary import NONE
 
@@ -37,28 +38,22 @@ def people() -> dict[str, Any]:
     return {side: {"kappa": table["kappa"][side], "labels": table[side]} for side in SIDES}
 
 
-def _people_kappas() -> list[tuple[TextSide, float]]:
-    return [(side, people()[side]["kappa"]) for side in SIDES]
-
-
 @dataclass(frozen=True)
 class MeasuredOnSet:
-    """Labellers on one annotated set; ``shown`` are those whose labels are shown one by one.
-
-    ``clean`` leaves out the pairs that people marked as erroneous, in which by rule nothing else is annotated.
-    """
+    """Labellers on one annotated set."""
 
     gold: str
-    shown: tuple[str, ...]
+    shown: tuple[str, ...]  # Those whose labels are shown one by one.
     whole: tuple[AgainstGold, ...]
-    clean: tuple[AgainstGold, ...]
+    clean: tuple[AgainstGold, ...]  # Without the pairs marked as erroneous, in which by rule nothing else is annotated.
 
     def records(self) -> list[Record]:
         rows: list[Record] = []
         for side, clean in zip(self.whole, self.clean, strict=True):
             overall, *labels = side.records()
             rows += [overall | {"kappa_without_erroneous_pairs": clean.kappa}, *labels]
-        rows += [{"annotator": _NINE, "side": side, "label": "all", "kappa": kappa} for side, kappa in _people_kappas()]
+        for side_name, nine in people().items():
+            rows.append({"annotator": _NINE, "side": side_name, "label": "all", "kappa": nine["kappa"]})
         return [{"set": self.gold, **row} for row in rows]
 
     def tables(self) -> list[Table]:
@@ -66,7 +61,7 @@ class MeasuredOnSet:
             (side.annotator, side.side, side.kappa, side.micro_f1, side.macro_f1, clean.kappa)
             for side, clean in zip(self.whole, self.clean, strict=True)
         ]
-        numbers += [(_NINE, side, kappa, *[float("nan")] * 3) for side, kappa in _people_kappas()]
+        numbers += [(_NINE, side, nine["kappa"], *[float("nan")] * 3) for side, nine in people().items()]
         rows = tuple((name, side, *(number(value, 3, undefined="–") for value in row)) for name, side, *row in numbers)
         header = ("labeller", "side", "kappa", "micro F1", "macro F1", "kappa without err pairs")
         by_label = [
@@ -88,14 +83,10 @@ class LabellerQuality(Result):
         return [row for measured in self.sets for row in measured.records()]
 
     def json(self) -> Record:
-        sets = [
-            {
-                "gold": measured.gold,
-                "labellers": [side.json() for side in measured.whole],
-                "without_erroneous_pairs": [side.json() for side in measured.clean],
-            }
-            for measured in self.sets
-        ]
+        sets = []
+        for measured in self.sets:
+            whole, clean = ([side.json() for side in sides] for sides in (measured.whole, measured.clean))
+            sets.append({"gold": measured.gold, "labellers": whole, "without_erroneous_pairs": clean})
         return payload(self, sets=sets, people=people())
 
     def tables(self) -> list[Table]:
@@ -109,7 +100,7 @@ def evaluate_labeller(data: Annotated = "assetann/gold", *, name: str = "light")
     """How well a labeller gives the labels that people gave."""
     gold = annotated(data)
     chosen = labeller(name)
-    measured = _measured(set_name(data), gold, {chosen.name: labelled_again(gold, chosen)})
+    measured = _measured(set_name(data), gold, {chosen.name: chosen.again(gold)})
     return LabellerQuality((measured,), chosen.notice)
 
 
@@ -126,7 +117,6 @@ def cross_validate_labeller(
 
     ``spacy`` is the model of a labeller with a parser; ``save`` is where the labels go.
     """
-    from plainly.typology.parse import Parser
     from plainly.typology.training import cross_validate
 
     pairs = annotated(data)
@@ -143,37 +133,27 @@ def cross_validate_labeller(
 
 
 def train_labeller(
-    path: str | Path,
-    data: Annotated = "assetann/annotations",
-    *,
-    spacy: str | None = None,
-    progress: Progress = unseen,
+    path: str | Path, data: Annotated = "assetann/annotations", *, spacy: str | None = None, progress: Progress = unseen
 ) -> tuple[float, ...]:
     """Train on everything and write the weights (``.npz``); returns the mean loss a pair in each epoch."""
-    from plainly.typology.network import save
-    from plainly.typology.parse import Parser
     from plainly.typology.training import train_on_all
 
     parser = Parser(spacy) if spacy else None
     weights = train_on_all(annotated(data), data=set_name(data), parser=parser, progress=progress)
-    save(Path(path), weights)
+    network.save(Path(path), weights)
     return tuple(weights.card["losses"])
-
-
-def labelled_again(gold: Sequence[Pair], chosen: Labeller) -> tuple[Pair, ...]:
-    """The gold's texts, as a labeller labels them."""
-    labelled = chosen.label([pair.source for pair in gold], [pair.output for pair in gold], tokenised=True)
-    return tuple(pair.with_groups(again.groups) for pair, again in zip(gold, labelled, strict=True))
 
 
 def _same_texts(gold: Sequence[Pair], labelled: Sequence[Pair]) -> tuple[Pair, ...]:
     """The gold's pairs with the groups of the labelled pairs that have the same words."""
-    known = {(squeeze(pair.source), squeeze(pair.output)): pair for pair in labelled}
-    keys = [(squeeze(pair.source), squeeze(pair.output)) for pair in gold]
-    missing = next((pair for pair, key in zip(gold, keys, strict=True) if key not in known), None)
-    if missing is not None:
-        raise BadInput(f"The gold's {missing.where} is not among the pairs that were labelled.")
-    return tuple(pair.with_groups(known[key].groups) for pair, key in zip(gold, keys, strict=True))
+    known = {(squeeze(pair.source), squeeze(pair.output)): pair.groups for pair in labelled}
+    same = []
+    for pair in gold:
+        groups = known.get((squeeze(pair.source), squeeze(pair.output)))
+        if groups is None:
+            raise BadInput(f"The gold's {pair.where} is not among the pairs that were labelled.")
+        same.append(pair.with_groups(groups))
+    return tuple(same)
 
 
 def baseline_none(gold: Sequence[Pair]) -> tuple[Pair, ...]:
@@ -205,19 +185,16 @@ def baseline_words(gold: Sequence[Pair]) -> tuple[Pair, ...]:
 
 def _measured(name: str, gold: Sequence[Pair], systems: Mapping[str, Sequence[Pair]]) -> MeasuredOnSet:
     """Labels of the same pairs, and of baselines, against the gold."""
-    everything = {
+    everything: dict[str, Sequence[Pair]] = {
         "nothing changed": baseline_none(gold),
         "EASSE-style words": baseline_words(gold),
-        **({"rules": labelled_again(gold, labeller("rules"))} if "rules" not in systems else {}),
-        **systems,
     }
+    if "rules" not in systems:
+        everything["rules"] = labeller("rules").again(gold)
     clean = [at for at, pair in enumerate(gold) if "err" not in pair.labels]
-    whole, without = (
-        tuple(
-            side
-            for system, pairs in everything.items()
-            for side in against_gold([gold[at] for at in kept], [pairs[at] for at in kept], name=system)
-        )
-        for kept in (range(len(gold)), clean)
-    )
-    return MeasuredOnSet(name, tuple(systems), whole, without)
+    whole: list[AgainstGold] = []
+    without: list[AgainstGold] = []
+    for system, pairs in (everything | dict(systems)).items():
+        whole += against_gold(gold, pairs, name=system)
+        without += against_gold([gold[at] for at in clean], [pairs[at] for at in clean], name=system)
+    return MeasuredOnSet(name, tuple(systems), tuple(whole), tuple(without))

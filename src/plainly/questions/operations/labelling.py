@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -15,11 +16,11 @@ from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
 from plainly.files import write_whole
 from plainly.inputs.texts import TextArguments, take
-from plainly.progress import Progress, Tell, silent, unseen
+from plainly.progress import Progress, Tell, unseen
 from plainly.result import Note, Record, Result, Table, warnings
 from plainly.typology import formats
 from plainly.typology.annotation import Pair
-from plainly.typology.label import CHUNK, LabelTexts, TextPairs, loaded
+from plainly.typology.label import CHUNK, TextPairs, label_task, loaded
 
 if TYPE_CHECKING:
     from plainly.inputs.batch import Bad, Reading
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "plainly.operations/1"
 _ABOUT = "about.json"
+_NO_SOURCES = "Operations are what was done to the source, and no sources were given."
 _SHOWN = ("part", "id", "label", "source_words", "output_words", "confidence")
 
 
@@ -110,10 +112,7 @@ def label(
 def between(evalset: EvalSet, outputs: Sequence[str], part: str = "") -> TextPairs:
     """Sources and outputs, checked to be pairs."""
     if not evalset.has_sources:
-        raise BadInput(
-            "Operations are what was done to the source, and no sources were given. Add them: "
-            + way("sources=[…]", "--source FILE")
-        )
+        raise BadInput(f"{_NO_SOURCES} Add them: {way('sources=[…]', '--source FILE')}")
     if len(evalset) != len(outputs):
         raise BadInput(f"There are {len(evalset)} sources and {len(outputs)} outputs; operations lie between pairs.")
     return evalset.sources, outputs, evalset.ids, part
@@ -123,19 +122,20 @@ def label_texts(
     texts: Sequence[TextPairs], *, labeller: str, processes: int = 1, progress: Progress = unseen
 ) -> list[list[Pair]]:
     """The labelled pairs of each of the texts."""
-    places = [(number, start) for number, side in enumerate(texts) for start in range(0, len(side[0]), CHUNK)]
+    owners: list[int] = []
     tasks: list[TextPairs] = []
-    for number, start in places:
-        *columns, part = texts[number]
-        sources, outputs, ids = (column[start : start + CHUNK] for column in columns)
-        tasks.append((sources, outputs, ids, part))
+    for number, (sources, outputs, ids, part) in enumerate(texts):
+        for start in range(0, len(sources), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            owners.append(number)
+            tasks.append((sources[chunk], outputs[chunk], ids[chunk], part))
     total = sum(len(sources) for sources, *_ in texts)
     # Processes take longer to start than a chunk takes to label.
     place = engine("local", processes=processes if total > CHUNK else 1)
     with progress("labelling", total=total, unit="pairs") as tell:
-        done = dict(place.run(LabelTexts(labeller), tasks, tell=tell))
+        done = dict(place.run(partial(label_task, labeller), tasks, tell=tell))
     labelled: list[list[Pair]] = [[] for _ in texts]
-    for task, (number, _) in enumerate(places):
+    for task, number in enumerate(owners):
         labelled[number] += done[task]
     return labelled
 
@@ -155,15 +155,8 @@ class LabelledCorpus(Result):
         return list(map(asdict, self.reading.bad))
 
     def json(self) -> Record:
-        return payload(
-            self,
-            labeller=self.labeller,
-            parts=self.reading.parts,
-            pairs=self.pairs,
-            resumed=self.reading.resumed,
-            bad=self.records(),
-            set_aside=self.reading.set_aside,
-        )
+        rows = {"parts": self.reading.parts, "pairs": self.pairs, "resumed": self.reading.resumed}
+        return payload(self, labeller=self.labeller, **rows, bad=self.records(), set_aside=self.reading.set_aside)
 
     def tables(self) -> list[Table]:
         counts = (self.pairs, self.reading.parts, self.reading.resumed, self.reading.set_aside)
@@ -172,10 +165,10 @@ class LabelledCorpus(Result):
 
     def notes(self) -> list[Note]:
         reading = self.reading
-        said = [Note(f"plainly: {self.pairs:,} pairs labelled into {self.folder} ({reading.parts} parts)")]
+        said = [f"{self.pairs:,} pairs labelled into {self.folder} ({reading.parts} parts)"]
         if reading.resumed:
-            said.append(Note(f"plainly: {reading.resumed} of {reading.parts} parts were labelled before"))
-        return [*licence(self.notice), *said, *reading.notes()]
+            said.append(f"{reading.resumed} of {reading.parts} parts were labelled before")
+        return [*licence(self.notice), *(Note(f"plainly: {text}") for text in said), *reading.notes()]
 
 
 def label_corpus(
@@ -192,7 +185,7 @@ def label_corpus(
     from plainly.inputs.batch import Bad, Reading
 
     if not corpus.has_sources:
-        raise BadInput("Operations are what was done to the source, and no sources were given.")
+        raise BadInput(_NO_SOURCES)
     notice = loaded(labeller).notice
     target = Path(folder).resolve()
     target.mkdir(parents=True, exist_ok=True)
@@ -205,7 +198,7 @@ def label_corpus(
         open(target / _ABOUT, "a", encoding="utf-8") as about,
     ):
         tell(sum(corpus.parts[number].count for number in done))
-        for place, (pairs, bad) in engine.run(LabelPart(labeller, str(target), on_error), tasks, tell=tell):
+        for place, (pairs, bad) in engine.run(partial(_label_part, labeller, target, on_error), tasks, tell=tell):
             number = tasks[place][0]
             done[number] = {"part": number, "pairs": pairs, "bad": list(map(asdict, bad))}
             about.write(json.dumps(done[number]) + "\n")
@@ -215,28 +208,22 @@ def label_corpus(
     return LabelledCorpus(labeller, notice, Path(folder), sum(entry["pairs"] for entry in done.values()), reading)
 
 
-@dataclass(frozen=True)
-class LabelPart:
+def _label_part(
+    labeller: str, folder: Path, on_error: OnError, task: tuple[int, Part], tell: Tell
+) -> tuple[int, list[Bad]]:
     """The work: label the pairs of a part and write them."""
-
-    labeller: str
-    folder: str
-    on_error: OnError
-
-    def __call__(self, task: tuple[int, Part], tell: Tell) -> tuple[int, list[Bad]]:
-        number, part = task
-        pairs: list[Pair] = []
-        bad: list[Bad] = []
-        for batch in part.read(frozenset({"source"})):
-            if batch.bad and self.on_error == "stop":
-                raise batch.bad[0].error()
-            bad += batch.bad
-            for system, outputs in batch.outputs.items():
-                sides = between(batch.evalset, outputs, system if len(batch.outputs) > 1 else "")
-                pairs += LabelTexts(self.labeller)(sides, silent)
-            tell(batch.read)
-        write_whole(_path(self.folder, number), formats.write_jsonl(pairs))
-        return len(pairs), bad
+    number, part = task
+    pairs: list[Pair] = []
+    bad: list[Bad] = []
+    for batch in part.read(frozenset({"source"})):
+        if batch.bad and on_error == "stop":
+            raise batch.bad[0].error()
+        bad += batch.bad
+        for system, outputs in batch.outputs.items():
+            pairs += label_task(labeller, between(batch.evalset, outputs, system if len(batch.outputs) > 1 else ""))
+        tell(batch.read)
+    write_whole(_path(folder, number), formats.write_jsonl(pairs))
+    return len(pairs), bad
 
 
 def _finished(folder: Path, key: str, *, restart: bool) -> dict[int, Any]:
@@ -258,5 +245,5 @@ def _finished(folder: Path, key: str, *, restart: bool) -> dict[int, Any]:
     return {entry["part"]: entry for entry in entries if _path(folder, entry["part"]).exists()}
 
 
-def _path(folder: str | Path, number: int) -> Path:
-    return Path(folder) / f"part-{number:06d}.jsonl"
+def _path(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:06d}.jsonl"

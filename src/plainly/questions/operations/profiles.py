@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from plainly.questions.operations.labelling import LabelledPairs, licence, payload
 from plainly.render.numbers import number, percent
 from plainly.result import Note, Record, Result, Table
 from plainly.typology.annotation import SIDES, Pair
+from plainly.typology.features import Ints
 from plainly.typology.vocabulary import all_labels
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -34,11 +32,7 @@ class OperationCount:
 
 @dataclass(frozen=True, repr=False)
 class Profile(Result):
-    """Counts of a set of annotated pairs. ``cooccurrence[i, j]`` is the number of pairs with both labels.
-
-    ``systems`` are the profiles of several systems, where there are several. ``labeller`` is empty where people
-    annotated.
-    """
+    """Counts of a set of annotated pairs."""
 
     name: str
     pairs: int
@@ -47,9 +41,9 @@ class Profile(Result):
     per_pair: dict[int, int]
     annotations_per_pair: dict[int, int]
     labels: tuple[str, ...]
-    cooccurrence: Ints
-    systems: Mapping[str, Profile] = field(default_factory=dict)
-    labeller: str = ""
+    cooccurrence: Ints  # [i, j] is the number of pairs with both labels.
+    systems: Mapping[str, Profile] = field(default_factory=dict)  # Where there are several.
+    labeller: str = ""  # Empty where people annotated.
     notice: str = ""
 
     def __getitem__(self, label: str) -> OperationCount:
@@ -97,9 +91,7 @@ class Profile(Result):
             for side in SIDES:
                 row[f"{side}_tokens"] = {"mean": row[f"{side}_tokens"], "deviation": row.pop(f"{side}_deviation")}
         return {
-            "name": self.name,
-            "pairs": self.pairs,
-            "unchanged": self.unchanged,
+            **{name: getattr(self, name) for name in ("name", "pairs", "unchanged")},
             "operations": operations,
             "operations_per_pair": self.per_pair,
             "annotations_per_pair": self.annotations_per_pair,
@@ -115,13 +107,10 @@ class Cooccurrence(Result):
 
     def records(self) -> list[Record]:
         """One row an operation, with a column for each other."""
-        profile = self.profile
-        present = [at for at, label in enumerate(profile.labels) if profile[label].pairs]
+        labels, together = self.profile.labels, self.profile.cooccurrence
+        present = np.flatnonzero(together.diagonal()).tolist()
         return [
-            {
-                "pairs with both": profile.labels[at],
-                **{profile.labels[other]: int(profile.cooccurrence[at, other]) for other in present},
-            }
+            {"pairs with both": labels[at], **{labels[other]: int(together[at, other]) for other in present}}
             for at in present
         ]
 
@@ -164,23 +153,17 @@ def profile(pairs: Sequence[Pair], *, name: str = "") -> Profile:
         for group in pair.groups:
             sizes[group.label][0].append(len(group.source))
             sizes[group.label][1].append(len(group.output))
-    having = present.sum(axis=0).tolist()
-    operations = tuple(
-        OperationCount(
-            label,
-            having[at],
-            having[at] / len(pairs) if pairs else float("nan"),
-            int(table[:, at].sum()),
-            *_moments(sizes[label][0]),
-            *_moments(sizes[label][1]),
-        )
-        for at, label in enumerate(labels)
-    )
+    operations = []
+    totals = zip(labels, present.sum(axis=0).tolist(), table.sum(axis=0).tolist(), strict=True)
+    for label, having, marked in totals:
+        share = having / len(pairs) if pairs else float("nan")
+        moments = (moment for side in sizes[label] for moment in _moments(side))
+        operations.append(OperationCount(label, having, share, marked, *moments))
     return Profile(
         name=name,
         pairs=len(pairs),
         unchanged=int((table.sum(axis=1) == 0).sum()),
-        operations=operations,
+        operations=tuple(operations),
         per_pair=dict(sorted(Counter(present.sum(axis=1).tolist()).items())),
         annotations_per_pair=dict(sorted(Counter(table.sum(axis=1).tolist()).items())),
         labels=labels,

@@ -12,20 +12,20 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from plainly import registry
 from plainly.errors import BadInput, MissingExtra, UnknownName, way
 from plainly.evalset import EvalSet
 from plainly.protocol import Metric
 from plainly.questions.operations.labelling import Annotated, annotated, payload
-from plainly.questions.operations.profiles import Ints, counts, labels_in
+from plainly.questions.operations.profiles import counts, labels_in
 from plainly.render.numbers import number
 from plainly.result import Record, Result, Table
 from plainly.stats.correlate import correlation, t_test
+from plainly.stats.resample import Floats
 from plainly.typology.annotation import Pair, squeeze
+from plainly.typology.features import Ints
 
-Floats = npt.NDArray[np.float64]
 Estimator = Literal["lasso", "ridge", "linear", "tree", "forest"]
 
 
@@ -70,11 +70,11 @@ class OperationCorrelations(Result):
 
     def tables(self) -> list[Table]:
         header = ("operation", *(f"{part} {what}" for part in self.parts for what in ("rho", "p")))
-        rows = tuple(
-            (same[0].label, *(cell for row in same for cell in (_cell(row.rho, 3), _cell(row.p_value, 4))))
-            for same in zip(*self.parts.values(), strict=True)
-        )
-        return [Table(header, rows)]
+        rows = []
+        for same in zip(*self.parts.values(), strict=True):
+            cells = (cell for row in same for cell in (_cell(row.rho, 3), _cell(row.p_value, 4)))
+            rows.append((same[0].label, *cells))
+        return [Table(header, tuple(rows))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -168,18 +168,13 @@ def leave_one_out(pairs: Sequence[Pair], metric: Metric) -> dict[str, Floats]:
     chosen = [at for at, pair in enumerate(pairs) if len(by_source[squeeze(pair.source)]) > 1]
     if not chosen:
         raise BadInput("No source has two outputs or more, so that none can be scored against the others.")
-    evalset = EvalSet.of(
-        [pairs[at].source for at in chosen],
-        references=[
-            [pairs[other].output for other in by_source[squeeze(pairs[at].source)] if other != at] for at in chosen
-        ],
-    )
-    scored = metric.score(metric.measure(evalset, [pairs[at].output for at in chosen]))
-    scores = {}
-    for column, name in enumerate(metric.outputs):
-        scores[name] = np.full(len(pairs), np.nan)
-        scores[name][chosen] = scored[:, column]
-    return scores
+    references = [
+        [pairs[other].output for other in by_source[squeeze(pairs[at].source)] if other != at] for at in chosen
+    ]
+    evalset = EvalSet.of([pairs[at].source for at in chosen], references=references)
+    scores = np.full((len(pairs), len(metric.outputs)), np.nan)
+    scores[chosen] = metric.score(metric.measure(evalset, [pairs[at].output for at in chosen]))
+    return dict(zip(metric.outputs, scores.T, strict=True))
 
 
 def correlations(table: Ints, labels: Sequence[str], values: Floats) -> tuple[OperationCorrelation, ...]:
@@ -187,13 +182,12 @@ def correlations(table: Ints, labels: Sequence[str], values: Floats) -> tuple[Op
     defined = ~np.isnan(values)
     kept, n = values[defined], int(defined.sum())
     rows = []
-    for at, label in enumerate(labels):
-        column = table[defined, at]
-        if n < 3 or not np.ptp(column) or not np.ptp(kept):
-            rows.append(OperationCorrelation(label, float("nan"), float("nan"), n))
-            continue
-        rho = correlation(column, kept, kind="spearman")
-        rows.append(OperationCorrelation(label, rho, t_test(rho, df=n - 2), n))
+    for label, column in zip(labels, table[defined].T, strict=True):
+        rho = p_value = float("nan")
+        if n >= 3 and np.ptp(column) and np.ptp(kept):
+            rho = correlation(column, kept, kind="spearman")
+            p_value = t_test(rho, df=n - 2)
+        rows.append(OperationCorrelation(label, rho, p_value, n))
     return tuple(rows)
 
 
@@ -226,11 +220,11 @@ def regression(
     if alpha is None and model in ("lasso", "ridge"):
         alpha = float(fitted.alpha_)
     held_out = selection.cross_val_score(_estimator(model, alpha, splits), inputs, target, cv=splits, scoring="r2")
-    weights = getattr(fitted, "coef_", None)
+    weights = map(float, getattr(fitted, "coef_", ()))
     return Regression(
         alpha=alpha,
         intercept=float(getattr(fitted, "intercept_", np.nan)),
-        coefficients=dict(zip(labels, map(float, weights), strict=True)) if weights is not None else {},
+        coefficients=dict(zip(labels, weights, strict=False)),
         r2=float(fitted.score(inputs, target)),
         r2_held_out=float(np.mean(held_out)),
         n=len(target),
