@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import os
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,8 @@ def wanted(args: argparse.Namespace) -> bool:
     paths += [system if os.path.exists(system) else system.partition("=")[2] for system in args.systems]
     if any("://" in path or os.path.isdir(path) for path in paths):
         return True
+    if not args.source and not args.references and any(_is_pattern(path) for path in (args.table, *args.systems)):
+        return True  # all files that match are one corpus
     files = [path for path in paths if os.path.isfile(path)]
     if any(path.endswith(".npz") for path in files):  # saved scores
         return False
@@ -112,6 +115,10 @@ def chosen_engine(args: argparse.Namespace) -> Engine:
     """Where a corpus in parts is worked on."""
     name = "local" if args.engine == "auto" else args.engine
     return engine(name, processes=args.processes, address=args.address)
+
+
+def _is_pattern(path: str | None) -> bool:
+    return path is not None and glob.has_magic(path) and not os.path.exists(path) and table_format(path) in _STREAMED
 
 
 def _is_table(spec: str) -> bool:

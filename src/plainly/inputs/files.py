@@ -98,7 +98,12 @@ def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise BadInput(_missing(path)) from None
+        if not glob.has_magic(str(path)):
+            raise BadInput(_missing(path)) from None
+        matches = expand(path)
+        if len(matches) > 1:
+            raise BadInput(f"{path} matches {len(matches)} files. Name one.") from None
+        return _read_file(Path(matches[0]))
     except IsADirectoryError:
         raise BadInput(f"{path} is a folder, not a file. Name the file in it.{_holds(path)}") from None
     except NotADirectoryError:
