@@ -24,25 +24,7 @@ _STREAMED = ("parquet", "jsonl")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """How to measure what is large."""
-    large = parser.add_argument_group("large corpora")
-    large.add_argument(
-        "--engine",
-        choices=("auto", "memory", "local", "ray"),
-        default="auto",
-        help="memory: read everything; local: a part at a time, on all cores; ray: on a Ray cluster; auto (the "
-        "default): local for folders and for more than 200 MB, else memory",
-    )
-    large.add_argument("--processes", type=int, metavar="N", help="how many workers; results are the same")
-    large.add_argument("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
-    large.add_argument(
-        "--on-error",
-        choices=("stop", "set-aside"),
-        default="stop",
-        help="what to do with rows that cannot be measured; either way they are named (stop)",
-    )
-    large.add_argument("--set-aside", metavar="FILE", help="where to list the rows set aside (.jsonl)")
-    large.add_argument("--state", metavar="FILE", help="where to keep how far the run has come (default: in the cache)")
-    large.add_argument("--restart", action="store_true", help="begin again, even if an earlier run was interrupted")
+    options.add(parser, "streaming")
 
 
 def wanted(args: argparse.Namespace) -> bool:
