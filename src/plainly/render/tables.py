@@ -38,15 +38,8 @@ def markdown(grid: Table) -> str:
     return "\n".join([line(grid.header), rule, *map(line, grid.rows)])
 
 
-_LATEX = {
+_LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "−": "$-$",
