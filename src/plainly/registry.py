@@ -1,7 +1,5 @@
 """Names of metrics and the specs that choose them: ``sari(variant=hf)`` is text that stands for a value."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import re

@@ -1,7 +1,5 @@
 """The command line: one module a command, imported only when its command is called."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import os

@@ -1,7 +1,5 @@
 """``plainly audit``: attack what systems wrote, and see which metrics are fooled."""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly.cli import inputs, options

@@ -1,7 +1,5 @@
 """``plainly compare``: which differences between systems are real."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``plainly data``: which public data sets there are, what they are, and getting them onto this machine."""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly import data

@@ -1,7 +1,5 @@
 """``plainly doctor``: what is wrong with the input."""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly.cli import inputs, options

@@ -1,7 +1,5 @@
 """``plainly grid``: systems × test sets × metrics × seeds from one file."""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly.cli import options

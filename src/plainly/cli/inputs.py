@@ -1,7 +1,5 @@
 """What to evaluate, as every command that scores takes it: a named set, own files, a table, or the demo."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import re

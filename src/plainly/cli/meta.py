@@ -1,7 +1,5 @@
 """``plainly meta``: does a metric agree with people, and do people agree with each other?"""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly.cli import options, rated

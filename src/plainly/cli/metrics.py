@@ -1,7 +1,5 @@
 """``plainly metrics``: which metrics there are, what one of them means, and why variants of one name differ."""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly.cli import inputs, options

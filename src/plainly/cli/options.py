@@ -1,7 +1,5 @@
 """Groups of options that several commands share, each defined and read in one place."""
 
-from __future__ import annotations
-
 import argparse
 import tomllib
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """``plainly plan``: how many sentences and raters the next human evaluation needs."""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly.cli import options, rated

@@ -1,7 +1,5 @@
 """Progress on stderr: a bar where a person is watching, a line now and then elsewhere; nothing before two seconds."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -1,7 +1,5 @@
 """The arguments with which commands take ratings: a public set by name, or a table of one's own."""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly.cli import options

@@ -1,7 +1,5 @@
 """``plainly report``: one page to look at and pass on, and figures and tables for a paper."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``plainly reproduce``: a paper's tables computed again, cell by cell, beside the published ones."""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly.cli import options

@@ -1,7 +1,5 @@
 """``plainly score``: what systems wrote in, a table of scores out."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

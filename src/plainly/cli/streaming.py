@@ -1,7 +1,5 @@
 """Options for what is too large to hold, and the decision whether something is: measured a part at a time."""
 
-from __future__ import annotations
-
 import argparse
 import glob
 import os

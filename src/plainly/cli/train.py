@@ -1,7 +1,5 @@
 """``plainly train``: make a simplicity estimate of your own from levelled documents."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """From raw rows to a batch that can be measured, with the rows that cannot be named one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain

@@ -1,7 +1,5 @@
 """Do the parts fit together? Asked before anything is computed; the answer names the likeliest reason when not."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What to measure, when it may be too large to hold: files become parts before anything is read in earnest."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """From a path to bytes: standard input, compressed files, glob patterns, and errors that say what to do next."""
 
-from __future__ import annotations
-
 import glob
 import importlib
 import os

@@ -5,8 +5,6 @@ the web do contain; every sentence after such a character is then compared with 
 lines (with any carriage returns before them), or carriage returns in a file that has no line feed at all.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 import shlex

@@ -1,7 +1,5 @@
 """What systems wrote, several in one call, each under the name by which every later table calls it."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """The parts of a corpus: each says where some of its rows are, so that any process on any machine can read them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

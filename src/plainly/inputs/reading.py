@@ -5,8 +5,6 @@ the outputs that has sources or references of its own. Every other file holds ou
 references too, they must be those of the set.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal

@@ -1,7 +1,5 @@
 """The page: one HTML file with style, script, plots and texts inside, that loads nothing and runs no other script."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math

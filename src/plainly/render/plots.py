@@ -3,8 +3,6 @@
 Charts are narrow enough for a phone and a paper's column, have few colours, and no meaning by colour alone.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

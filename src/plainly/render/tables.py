@@ -1,7 +1,5 @@
 """A table as plain text, Markdown, LaTeX, CSV or HTML."""
 
-from __future__ import annotations
-
 import csv
 import html as html_escapes
 import io

@@ -5,8 +5,6 @@ which it does not is the wrong metric. A held-out reference shows what people re
 references that are left, so every system is scored against as few: each reference is left out once, for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

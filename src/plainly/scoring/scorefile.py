@@ -1,7 +1,5 @@
 """Scores kept in a file: every item's scores for people, or the rows themselves for every later analysis."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Reasons to distrust a score: what systems do beside what people do, and what cheap tricks on outputs would gain."""
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence

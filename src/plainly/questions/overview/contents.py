@@ -1,7 +1,5 @@
 """Everything that a report shows, asked of the other questions and put together once; pages only draw it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
