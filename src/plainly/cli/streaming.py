@@ -75,12 +75,7 @@ def settings(args: argparse.Namespace, corpus: Corpus, specs: list[str]) -> dict
         check_target(state, inputs=[part.file for part in corpus.parts])
     if args.restart:
         state.unlink(missing_ok=True)
-    return {
-        "engine": chosen_engine(args),
-        "on_error": args.on_error,
-        "set_aside": args.set_aside,
-        "state": state,
-    }
+    return {"engine": chosen_engine(args), "on_error": args.on_error, "set_aside": args.set_aside, "state": state}
 
 
 def say_resumed(evaluation: Evaluation) -> None:

@@ -14,7 +14,7 @@ PathLike = str | os.PathLike[str]
 STDIN = "-"
 COMPRESSED = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}
 _MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
-_MODULE = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # imported when met: most files are not compressed
+UNPACKERS = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # imported when met: most files are not compressed
 # What a file of outputs may end in without that being part of the system's name.
 _SUFFIXES = frozenset(
     (*COMPRESSED, ".txt", ".text", ".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".out")
@@ -74,6 +74,12 @@ def expand(paths: PathLike | Iterable[PathLike]) -> list[str]:
             raise BadInput(f"No file matches the pattern {text!r}.{hint}")
         expanded.extend(matches)
     return expanded
+
+
+def named(spec: str) -> tuple[str, str]:
+    """NAME=PATH as name and path; what has no "=", or is a path that holds one, has no name."""
+    name, equals, path = spec.partition("=")
+    return (name, path) if equals and not os.path.exists(spec) and "/" not in name else ("", spec)
 
 
 def check_once(paths: Iterable[PathLike | None]) -> None:
@@ -152,7 +158,7 @@ def _unpack(data: bytes, path: PathLike) -> bytes:
     if not packed or not data:
         return data
     try:
-        unpacked: bytes = importlib.import_module(_MODULE[packed]).decompress(data)
+        unpacked: bytes = importlib.import_module(UNPACKERS[packed]).decompress(data)
         return unpacked
     except Exception as error:  # each library has its own for data that is damaged
         raise BadInput(

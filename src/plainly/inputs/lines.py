@@ -40,16 +40,11 @@ def read_text(path: PathLike) -> str:
 
 def split_lines(text: str) -> list[str]:
     """Lines of a text; a newline at its very end starts no further line."""
-    if "\n" not in text:
-        lines = text.split("\r")  # Either one line or an old Macintosh file.
-        if lines[-1] == "":
-            lines.pop()
-        return lines
-    text = text.replace("\r\n", "\n")
-    lines = text.split("\n")
+    end = "\n" if "\n" in text else "\r"  # without a line feed: either one line or an old Macintosh file
+    lines = text.replace("\r\n", "\n").split(end)
     if lines[-1] == "":
         lines.pop()
-    return [line.rstrip("\r") for line in lines] if "\r" in text else lines
+    return [line.rstrip("\r") for line in lines] if end == "\n" and "\r" in text else lines
 
 
 def decode(data: bytes, path: PathLike) -> str:

@@ -94,7 +94,6 @@ class Overview(Result):
         return ""
 
     def records(self) -> list[Record]:
-        """The scores."""
         return self.evaluation.records()
 
     def json(self) -> Record:
@@ -109,7 +108,6 @@ class Overview(Result):
         }
 
     def tables(self) -> list[Table]:
-        """The scores, as they are shown everywhere."""
         return self.evaluation.tables()
 
     def notes(self) -> list[Note]:
