@@ -319,3 +319,17 @@ def test_a_worker_keeps_what_it_loaded(processes: int) -> None:
     found = [answer for _, answer in LocalEngine(processes).run(Counting(), range(8))]
     assert len({pid for pid, _ in found}) <= processes
     assert all(loads == 1 for _, loads in found)
+
+
+def test_a_pattern_of_tables_is_one_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, words in enumerate(("A cat sat on the mat.", "The dog ran home.")):
+        row = {"source": words, "output": words, "references": [words]}
+        (tmp_path / f"{number}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    pattern = str(tmp_path / "*.jsonl")
+    for arguments in ([pattern], ["--table", pattern], [str(tmp_path)]):
+        assert main(["score", *arguments, "-m", "sari", "--json", "--processes", "1"]) == 0
+        assert json.loads(capsys.readouterr().out)["items"] == 2
+    assert main(["score", "--table", str(tmp_path / "0*.jsonl"), "-m", "sari", "--engine", "memory", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["items"] == 1
+    assert main(["score", "--table", pattern, "-m", "sari", "--engine", "memory"]) == 2
+    assert "matches 2 files" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """Every exception that plainly raises on purpose: what is wrong, where, and what to do next."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable

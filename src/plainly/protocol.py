@@ -1,7 +1,5 @@
 """What a metric is: a table of additive counts and one formula over their sums."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable

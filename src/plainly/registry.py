@@ -1,52 +1,19 @@
 """Names of metrics and the specs that choose them: ``sari(variant=hf)`` is text that stands for a value."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import re
+import tomllib
 import types
 import typing
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from plainly.errors import BadSpec, UnknownName, did_you_mean
 from plainly.protocol import Metric
 
-# Adding a metric: one file, one line here, one row in the parity table (tests/test_parity.py).
-METRICS: dict[str, str] = {
-    "sari": "plainly.metrics.sari:Sari",
-    "bleu": "plainly.metrics.bleu:Bleu",
-    "ibleu": "plainly.metrics.bleu_variants:IBleu",
-    "tbleu": "plainly.metrics.bleu_variants:TBleu",
-    "fkbleu": "plainly.metrics.bleu_variants:FkBleu",
-    "chrf": "plainly.metrics.chrf:Chrf",
-    "fkgl": "plainly.metrics.readability:Fkgl",
-    "flesch": "plainly.metrics.readability:Flesch",
-    "ari": "plainly.metrics.readability:Ari",
-    "coleman_liau": "plainly.metrics.readability:ColemanLiau",
-    "smog": "plainly.metrics.readability:Smog",
-    "gunning_fog": "plainly.metrics.readability:GunningFog",
-    "levenshtein": "plainly.metrics.edits:LevenshteinEdits",
-    "edits": "plainly.metrics.edits:Edits",
-    "compression": "plainly.metrics.edits:Compression",
-    "quality": "plainly.metrics.edits:Quality",
-    "splits": "plainly.metrics.form:Splits",
-    "length": "plainly.metrics.form:Length",
-    "lexical": "plainly.metrics.lexical:Lexical",
-    "command": "plainly.metrics.command:Command",
-    "sle": "plainly.metrics.learned.sle:Sle",
-    "meaning": "plainly.metrics.learned.meaning:Meaning",
-    "samsa": "plainly.metrics.learned.events:Samsa",
-    "sle-published": "plainly.metrics.adapters.regressors:PublishedSle",
-    "meaningbert": "plainly.metrics.adapters.regressors:MeaningBert",
-    "entailment": "plainly.metrics.adapters.regressors:Entailment",
-    "regressor": "plainly.metrics.adapters.regressors:Regressor",
-    "bertscore": "plainly.metrics.adapters.bertscore:BertScore",
-    "lens": "plainly.metrics.adapters.lens:Lens",
-    "lens-salsa": "plainly.metrics.adapters.lens:LensSalsa",
-    "questeval": "plainly.metrics.adapters.questeval:QuestEval",
-}
+METRICS: dict[str, str] = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))
 ENTRY_POINT_GROUP = "plainly.metrics"
 
 _SPEC = re.compile(r"\s*([\w.+-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)

@@ -76,7 +76,7 @@ class Result(Protocol):
         try:
             import pandas
         except ImportError:
-            raise _missing("to_pandas", "pandas") from None
+            raise MissingExtra("to_pandas", package="pandas", extra="pandas") from None
         return pandas.DataFrame.from_records(self.records())
 
     def to_polars(self) -> polars.DataFrame:
@@ -84,7 +84,7 @@ class Result(Protocol):
         try:
             import polars
         except ImportError:
-            raise _missing("to_polars", "polars") from None
+            raise MissingExtra("to_polars", package="polars", extra="polars") from None
         return polars.DataFrame(self.records(), infer_schema_length=None)
 
     def __repr__(self) -> str:
@@ -132,7 +132,3 @@ class Listing(Result):
 def warnings(result: Result) -> list[Record]:
     """All that is said beside the numbers, as a result's JSON carries it: ``{"code": …, "message": …}``."""
     return [note.json() for note in result.notes() if note.kind != "claim"]
-
-
-def _missing(feature: str, package: str) -> Exception:
-    return MissingExtra(feature, package=package, extra=package)

@@ -1,35 +1,18 @@
 """The command line: one module a command, imported only when its command is called."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import os
 import sys
+import tomllib
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from plainly import __version__
 from plainly.errors import PlainlyError, did_you_mean
 
-# Command → what it does, in the order in which people need them. The module is plainly.cli.<command>.
-COMMANDS = {
-    "score": "score what systems wrote",
-    "compare": "say which differences between systems are real",
-    "report": "make a page to look at, and figures and tables for a paper",
-    "doctor": "look for what is wrong with a test set or outputs",
-    "metrics": "list the metrics, or explain one",
-    "audit": "find out whether metrics can be fooled",
-    "operations": "what was done to the sentences: profile, compare, label",
-    "meta": "does a metric agree with people, and people with each other",
-    "plan": "how many sentences and raters a human evaluation needs",
-    "grid": "evaluate systems × test sets × metrics × seeds",
-    "reproduce": "compute the tables of a paper again",
-    "data": "list, describe and fetch public test sets and outputs",
-    "studio": "run the human evaluation in a web application",
-    "train": "train a simplicity estimate on levelled documents",
-}
-
+COMMANDS: dict[str, str] = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
 REPORT = "the project's issue tracker, with the command and, where you may, the file"
 _EPILOG = "plainly COMMAND --help tells what a command takes. Start with: plainly score --demo"
 

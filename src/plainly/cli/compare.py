@@ -1,7 +1,5 @@
 """``plainly compare``: which differences between systems are real."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -19,43 +17,26 @@ from plainly.scoring.references import OVER
 from plainly.scoring.scorefile import open_saved
 from plainly.scoring.subsets import FIELDS
 
-HELP = """Say which differences between systems are real.
-
-  plainly compare --demo
-  plainly compare -t asset/test -m sari,bleu ACCESS Dress Dress-Ls
-  plainly compare -t asset/test all --baseline ACCESS
-  plainly compare --by length A.txt B.txt --source src.txt --references 'ref.*.txt'
-  plainly compare saved.npz
-"""
+HELP = options.help_text("compare")
 _SHORT: dict[str, Test] = {"bootstrap": "paired-bootstrap", "ar": "approximate-randomisation"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     inputs.add_metrics(parser)
-    how = parser.add_argument_group("how to compare")
-    how.add_argument("--baseline", metavar="SYSTEM", help="compare each system with this one; without it, all pairs")
-    how.add_argument(
-        "--test",
-        action="append",
-        choices=(*_SHORT, *TESTS),
-        help="paired bootstrap or approximate randomisation (ar); both unless one is named",
-    )
-    how.add_argument("--by", metavar="FIELD", help=f"compare on subsets: {', '.join(FIELDS)} or a column")
-    how.add_argument("--trials", type=int, default=TRIALS, metavar="N", help=f"trials of randomisation ({TRIALS})")
-    how.add_argument(
-        "--over",
-        choices=OVER,
-        default="items",
-        help="what the bootstrap draws: other items (default), other references for the same items, or both",
+    by = f"compare on subsets: {', '.join(FIELDS)} or a column"
+    options.add(
+        parser,
+        "compare",
+        test={"choices": (*_SHORT, *TESTS)},
+        by={"help": by},
+        trials={"default": TRIALS},
+        over={"choices": OVER},
     )
     options.add_sampling(parser, method=False)
     streaming.add_arguments(parser)
     options.add_force(parser)
     add_formats(parser)
-    parser.add_argument(
-        "--no-advice", action="store_true", help="leave out warnings and what a metric cannot be used for"
-    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,5 @@
 """``plainly data``: which public data sets there are, what they are, and getting them onto this machine."""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly import data
@@ -14,7 +12,6 @@ HELP = "list, describe and fetch public test sets, system outputs and ratings"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the actions and their options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
     listing = actions.add_parser("list", help="all data sets, one a line")
@@ -33,21 +30,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the arguments say; the exit status."""
-    actions = {"list": _list, "info": _info, "get": _get}
-    show(actions[args.action](args), args.format)
+    show(_result(args), args.format)
     return 0
 
 
-def _list(args: argparse.Namespace) -> Result:
-    return data.catalogue(args.kind)
-
-
-def _info(args: argparse.Namespace) -> Result:
-    return data.describe(args.name)
-
-
-def _get(args: argparse.Namespace) -> Result:
+def _result(args: argparse.Namespace) -> Result:
+    if args.action == "list":
+        return data.catalogue(args.kind)
+    if args.action == "info":
+        return data.describe(args.name)
     if not args.names and not args.all:
         raise BadInput("Say which data sets to get, or --all. See: plainly data list")
     names = data.names() if args.all else args.names

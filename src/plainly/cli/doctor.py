@@ -1,33 +1,20 @@
 """``plainly doctor``: what is wrong with the input."""
 
-from __future__ import annotations
-
 import argparse
 
-from plainly.cli import inputs
+from plainly.cli import inputs, options
 from plainly.inputs.texts import Inputs
 from plainly.questions.doctor import doctor, explain
 from plainly.questions.doctor.language import LANGUAGES
 from plainly.render.show import add_formats, show
 
-HELP = """Look for what is wrong with a test set and with what systems wrote.
-
-  plainly doctor -t turkcorpus/test-legacy Dress
-  plainly doctor --source src.txt --references 'ref.*.txt' -- A.txt
-  plainly doctor --explain misaligned
-
-Exit status 0 when nothing was found, 1 when something was.
-"""
+HELP = options.help_text("doctor")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     inputs.add_metrics(parser)
-    parser.add_argument(
-        "--language", metavar="CODE", choices=LANGUAGES, help=f"expected language: {', '.join(LANGUAGES)}"
-    )
-    parser.add_argument("--explain", metavar="CODE", help="say what a code means and what to do about it")
-    parser.add_argument("--list", action="store_true", help="list all codes")
+    options.add(parser, "doctor", language={"choices": LANGUAGES})
     add_formats(parser)
 
 

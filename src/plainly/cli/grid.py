@@ -1,40 +1,17 @@
 """``plainly grid``: systems × test sets × metrics × seeds from one file."""
 
-from __future__ import annotations
-
 import argparse
 
+from plainly.cli import options
 from plainly.cli.progress import bar
 from plainly.questions.grid import grid
 from plainly.render.show import add_formats, show
 
-HELP = """Evaluate systems × test sets × metrics × seeds; only what is not yet done is measured.
-
-  plainly grid grid.toml
-
-A grid is a TOML file; its paths are relative to it:
-
-  out = "results"                       # where scores are kept
-  metrics = ["sari", "bleu", "fkgl"]
-  seeds = [1, 2, 3]
-
-  [test_sets]
-  asset = "asset/test"                  # a named set
-  [test_sets.own]                       # or files
-  source = "own/source.txt"
-  references = ["own/ref.*.txt"]
-
-  [systems]
-  mine = "runs/mine/{test_set}.{seed}.txt"
-"""
+HELP = options.help_text("grid")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("config", metavar="FILE", help="the grid, a TOML file")
-    parser.add_argument("--engine", choices=("local", "ray"), default="local", help="where cells are measured (local)")
-    parser.add_argument("--processes", type=int, metavar="N", help="how many workers (all cores); results are the same")
-    parser.add_argument("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
-    parser.add_argument("--restart", action="store_true", help="measure everything again")
+    options.add(parser, "grid")
     add_formats(parser)
 
 

@@ -1,7 +1,5 @@
 """What to evaluate, as every command that scores takes it: a named set, own files, a table, or the demo."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import re
@@ -21,50 +19,12 @@ Outputs = dict[str, tuple[str, ...]]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that say what to evaluate."""
-    parser.add_argument(
-        "systems",
-        nargs="*",
-        metavar="OUTPUT",
-        help="a file with one output a line, NAME=FILE, a table (CSV, TSV, JSONL, Parquet) with an output column, - "
-        "for stdin; with -t also the name of a published system, or 'all'",
-    )
-    what = parser.add_argument_group("what to score against")
-    what.add_argument("-t", "--test-set", metavar="SET", help="a named set, e.g. asset/test (see: plainly data list)")
-    what.add_argument("--source", metavar="FILE", help="the original sentences, one a line")
-    what.add_argument(
-        "--references",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="reference simplifications, one file each with one a line; patterns such as 'ref.*.txt' are expanded",
-    )
-    what.add_argument("--groups", metavar="FILE", help="document of each item, one a line, for clustered resampling")
-    what.add_argument("--table", metavar="FILE", help="a table that holds source and references, and may hold outputs")
-    options.add_columns(what, "source, references, output, id, group")
-    what.add_argument(
-        "--incomplete",
-        choices=("refuse", "empty"),
-        default="refuse",
-        help="items for which a table with ids has no output: an error (default), or scored as an empty output",
-    )
-    what.add_argument("--demo", action="store_true", help="the small data set that comes with plainly")
+    options.add(parser, "inputs")
 
 
 def add_metrics(parser: argparse.ArgumentParser) -> None:
-    """The argument that chooses metrics."""
-    parser.add_argument(
-        "-m",
-        "--metrics",
-        action="append",
-        metavar="METRIC",
-        help="which metrics, e.g. -m sari,bleu,'fkgl(variant=easse)'; may be repeated (see: plainly metrics)",
-    )
-    parser.add_argument(
-        "--target",
-        type=float,
-        metavar="LEVEL",
-        help="the level that systems aim at, 0 to 4, for metrics that measure the distance from it (sle)",
-    )
+    """The arguments that choose metrics."""
+    options.add(parser, "choosing_metrics")
 
 
 def chosen_metrics(args: argparse.Namespace, *, references: bool) -> list[str]:

@@ -1,25 +1,17 @@
 """``plainly metrics``: which metrics there are, what one of them means, and why variants of one name differ."""
 
-from __future__ import annotations
-
 import argparse
 
-from plainly.cli import inputs
+from plainly.cli import inputs, options
 from plainly.errors import BadInput
 from plainly.render.show import add_formats, show
 
-HELP = """List the metrics, describe one, or show on your own files why its variants differ.
-
-  plainly metrics
-  plainly metrics sari
-  plainly metrics sari --explain -t turkcorpus/test ACCESS
-"""
+HELP = options.help_text("metrics")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="METRIC", help="the metric to describe")
+    options.add(parser, "metrics")
     inputs.add_arguments(parser)
-    parser.add_argument("--explain", action="store_true", help="compute every variant on the given files, side by side")
     add_formats(parser)
 
 

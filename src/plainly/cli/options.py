@@ -1,14 +1,40 @@
 """Groups of options that several commands share, each defined and read in one place."""
 
-from __future__ import annotations
-
 import argparse
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from plainly.errors import BadInput
 from plainly.files import check_target
 from plainly.sampling import DEFAULTS, METHODS, Sampling
+
+_TYPES: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "path": Path}
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def help_text(name: str) -> str:
+    """What a command does and examples of it, from NAME.toml."""
+    return str(_read(name)["help"])
+
+
+def add(parser: argparse.ArgumentParser, name: str, **more: Mapping[str, Any]) -> None:
+    """The options in NAME.toml, by group; ``more`` is what only code knows of one: its type, choices, default."""
+    for title, listed in _read(name).items():
+        if title == "help":
+            continue
+        group = parser if title == "options" else parser.add_argument_group(title)
+        for flags, fixed in listed.items():
+            settings = {**fixed, **more.get(flags.split()[-1].strip("-").replace("-", "_"), {})}
+            if settings.get("type") in _TYPES:
+                settings["type"] = _TYPES[settings["type"]]
+            group.add_argument(*flags.split(), **settings)
 
 
 def add_sampling(
@@ -44,12 +70,6 @@ def check_targets(args: argparse.Namespace, *paths: str | None) -> None:
     for path in paths:
         if path is not None:
             check_target(path, inputs=[name for name in inputs if name], force=args.force)
-
-
-def add_columns(group: argparse._ArgumentGroup, roles: str) -> None:
-    """--columns ROLE=COLUMN …, read by ``columns``."""
-    what = f"which columns of a table to take: {roles}"
-    group.add_argument("--columns", nargs="+", default=[], metavar="ROLE=COLUMN", help=what)
 
 
 def columns(pairs: Sequence[str]) -> dict[str, str | list[str]] | None:

@@ -1,35 +1,18 @@
 """``plainly plan``: how many sentences and raters the next human evaluation needs."""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly.cli import options, rated
 from plainly.errors import BadInput
 from plainly.render.show import add_formats, say, show
 
-HELP = """How many sentences and raters tell systems apart? Learnt from ratings that exist: yours, or a public set.
-
-  plainly plan --budget 200
-  plainly plan pilot.csv --budget 500 --dimension meaning
-  plainly plan acl2018 --systems Identity,Moses,SBMT-SARI --difference 0.5
-"""
+HELP = options.help_text("plan")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    rated.add_arguments(parser, default="simplicity-da")
-    parser.add_argument("--dimension", default="", metavar="NAME", help="which dimension (simplicity)")
-    study = parser.add_argument_group("the study")
-    study.add_argument("--budget", type=int, default=200, metavar="N", help="ratings you can pay for, a system (200)")
-    study.add_argument("--sentences", metavar="10,50,100", help="sizes of test set to try")
-    study.add_argument("--raters", metavar="1,2,5", help="numbers of raters a sentence to try")
-    study.add_argument("--difference", type=float, help="the true difference worth finding (a tenth of the scale)")
-    study.add_argument("--target", type=float, default=0.9, help="agreement with the whole pilot to reach (0.9)")
-    study.add_argument("--test", choices=("paired", "welch"), help="t-test (paired where items are, else Welch's)")
-    study.add_argument("--alpha", type=float, default=0.01, help="significance level (0.01)")
-    study.add_argument("--plot", metavar="FILE", help="draw the curves: .html, .svg, .png, .pdf")
+    rated.add_arguments(parser, nargs="?", default="simplicity-da")
+    options.add(parser, "plan", draws={"help": argparse.SUPPRESS})
     options.add_sampling(parser, method=False)
-    parser.add_argument("--draws", type=int, help=argparse.SUPPRESS)  # until the next version
     add_formats(parser)
 
 

@@ -1,7 +1,5 @@
 """Progress on stderr: a bar where a person is watching, a line now and then elsewhere; nothing before two seconds."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time
@@ -59,26 +57,23 @@ class _Work:
 
     def _draw(self) -> None:
         if self._bars is None:
+            from rich import progress as shown
             from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                DownloadColumn,
-                MofNCompleteColumn,
-                Progress,
-                ProgressColumn,
-                TextColumn,
-                TimeRemainingColumn,
-                TransferSpeedColumn,
-            )
 
-            size: ProgressColumn = MofNCompleteColumn()
-            rate: ProgressColumn = TextColumn("{task.fields[rate]}")
+            size: shown.ProgressColumn = shown.MofNCompleteColumn()
+            rate: shown.ProgressColumn = shown.TextColumn("{task.fields[rate]}")
             if self._unit == "bytes":
-                size, rate = DownloadColumn(), TransferSpeedColumn()
+                size, rate = shown.DownloadColumn(), shown.TransferSpeedColumn()
             elif self._total is None:
-                size = TextColumn("{task.completed} {task.fields[unit]}")
-            columns = (TextColumn("{task.description}"), BarColumn(), size, rate)
-            self._bars = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+                size = shown.TextColumn("{task.completed} {task.fields[unit]}")
+            columns = (
+                shown.TextColumn("{task.description}"),
+                shown.BarColumn(),
+                size,
+                rate,
+                shown.TimeRemainingColumn(),
+            )
+            self._bars = shown.Progress(*columns, console=Console(stderr=True), transient=True)
             self._bars.start()
             self._task = self._bars.add_task(self._what, total=self._total, rate="", unit=self._unit)
         self._bars.update(self._task, completed=self._done, rate=f"{self._rate:,.0f} {self._unit}/s")

@@ -1,7 +1,5 @@
 """The arguments with which commands take ratings: a public set by name, or a table of one's own."""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly.cli import options
@@ -10,22 +8,9 @@ from plainly.errors import BadInput
 from plainly.ratings.types import Judgements, Scale
 
 
-def add_arguments(parser: argparse.ArgumentParser, *, default: str | None = None) -> None:
-    """RATINGS and how to read it."""
-    shown = f" ({default})" if default else ""
-    parser.add_argument(
-        "ratings",
-        nargs="?" if default else None,
-        default=default,
-        metavar="RATINGS",
-        help="a public set (simplicity-da, acl2018, structural-simplicity, or a card of ratings: plainly data list) or "
-        f"a table of ratings: CSV, TSV, JSONL, Parquet, .ods, .xlsx; or a study: its project's .toml{shown}",
-    )
-    how = parser.add_argument_group("how to read the ratings")
-    options.add_columns(how, "system, item, rater, dimension, rating, source, output, type")
-    how.add_argument("--scale", metavar="LOW..HIGH", help="the scale, checked: 1..5, -2..2, 0..100")
-    how.add_argument("--z-scores", action="store_true", help="standardise each rater's ratings first")
-    how.add_argument("--systems", metavar="A,B,…", help="only these systems, in this order")
+def add_arguments(parser: argparse.ArgumentParser, **ratings: str) -> None:
+    """RATINGS, which may be left out where there is a default, and how to read it."""
+    options.add(parser, "rated", ratings=ratings)
 
 
 def read(args: argparse.Namespace) -> Judgements:

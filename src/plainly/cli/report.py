@@ -1,7 +1,5 @@
 """``plainly report``: one page to look at and pass on, and figures and tables for a paper."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 
@@ -11,32 +9,13 @@ from plainly.errors import BadInput
 from plainly.render.show import add_formats, show
 from plainly.scoring.scorefile import open_saved
 
-HELP = """Make a report: one HTML file that needs no network, with scores, plots and every item.
-
-  plainly report --demo -o demo.html
-  plainly report -t asset/test ACCESS Dress mine.txt -o asset.html
-  plainly report --source src.txt --references 'ref.*.txt' -o mine.html -- A.txt B.txt
-  plainly report scores.npz -o scores.html
-  plainly report --demo --figures figures/
-"""
+HELP = options.help_text("report")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     inputs.add_metrics(parser)
-    parser.add_argument(
-        "--saved", metavar="FILE", help="scores saved by plainly score --save; with the texts or without"
-    )
-    where = parser.add_argument_group("what to write")
-    where.add_argument("-o", "--out", metavar="FILE", help="the page (report.html, unless only figures are asked for)")
-    where.add_argument("--figures", metavar="DIR", help="plots as SVG, PDF, PNG; tables, methods paragraph and BibTeX")
-    where.add_argument("--title", default="", help="the title of the page")
-    what = parser.add_argument_group("what to say")
-    what.add_argument(
-        "--ratings", metavar="FILE", help="human ratings of these outputs: a table, or a public set's name"
-    )
-    what.add_argument("--labeller", default="rules", metavar="NAME", help="who labels operations (rules); none: nobody")
-    what.add_argument("--no-audit", action="store_true", help="do not try tricks on the metrics")
+    options.add(parser, "report")
     options.add_sampling(parser, method=False)
     add_formats(parser)
 

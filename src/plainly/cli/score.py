@@ -1,7 +1,5 @@
 """``plainly score``: what systems wrote in, a table of scores out."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -14,15 +12,7 @@ from plainly.scoring import scorefile
 from plainly.scoring.references import OVER
 from plainly.scoring.subsets import FIELDS
 
-HELP = """Score what systems wrote.
-
-  plainly score --demo
-  plainly score -t asset/test -m sari,bleu,fkgl ACCESS mine.txt
-  plainly score --source src.txt --references 'ref.*.txt' -- A.txt B.txt
-  plainly score data.csv
-  plainly score shards/ --on-error set-aside
-  plainly score --engine ray --address HOST:6379 s3://bucket/pairs
-"""
+HELP = options.help_text("score")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,29 +20,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_metrics(parser)
     by_operation.add_arguments(parser)
     options.add_sampling(parser).add_argument("--no-intervals", action="store_true", help="scores only")
-    more = parser.add_argument_group("what else to show")
-    more.add_argument("--by", metavar="FIELD", help=f"scores on subsets: {', '.join(FIELDS)}, or any column of a table")
-    more.add_argument(
-        "--sanity",
-        action="store_true",
-        help="add what a copy, its first words, nothing and shuffled words score, and a held-out reference",
-    )
-    more.add_argument(
-        "--over",
-        choices=OVER,
-        default="items",
-        help="intervals say: other items (default), other references for the same items, or both",
-    )
-    more.add_argument("--signature", action="store_true", help="show how each number was made")
-    more.add_argument("--no-advice", action="store_true", help="leave out warnings and what a metric cannot do")
+    by = f"scores on subsets: {', '.join(FIELDS)}, or any column of a table"
+    options.add(parser, "score", by={"help": by}, over={"choices": OVER})
     streaming.add_arguments(parser)
-    keep = parser.add_argument_group("what to keep")
-    keep.add_argument(
-        "--segments",
-        metavar="FILE",
-        help="write every item's scores: .csv, .tsv, .jsonl or .parquet; for large corpora, a folder",
-    )
-    keep.add_argument("--save", metavar="FILE", help="keep the measured rows (.npz), for every later analysis")
     options.add_force(parser)
     add_formats(parser)
 

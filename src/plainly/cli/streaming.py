@@ -1,8 +1,7 @@
 """Options for what is too large to hold, and the decision whether something is: measured a part at a time."""
 
-from __future__ import annotations
-
 import argparse
+import glob
 import os
 from pathlib import Path
 from typing import Any
@@ -23,25 +22,7 @@ _STREAMED = ("parquet", "jsonl")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """How to measure what is large."""
-    large = parser.add_argument_group("large corpora")
-    large.add_argument(
-        "--engine",
-        choices=("auto", "memory", "local", "ray"),
-        default="auto",
-        help="memory: read everything; local: a part at a time, on all cores; ray: on a Ray cluster; auto (the "
-        "default): local for folders and for more than 200 MB, else memory",
-    )
-    large.add_argument("--processes", type=int, metavar="N", help="how many workers; results are the same")
-    large.add_argument("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
-    large.add_argument(
-        "--on-error",
-        choices=("stop", "set-aside"),
-        default="stop",
-        help="what to do with rows that cannot be measured; either way they are named (stop)",
-    )
-    large.add_argument("--set-aside", metavar="FILE", help="where to list the rows set aside (.jsonl)")
-    large.add_argument("--state", metavar="FILE", help="where to keep how far the run has come (default: in the cache)")
-    large.add_argument("--restart", action="store_true", help="begin again, even if an earlier run was interrupted")
+    options.add(parser, "streaming")
 
 
 def wanted(args: argparse.Namespace) -> bool:
@@ -60,6 +41,8 @@ def wanted(args: argparse.Namespace) -> bool:
     paths += [system if os.path.exists(system) else system.partition("=")[2] for system in args.systems]
     if any("://" in path or os.path.isdir(path) for path in paths):
         return True
+    if not args.source and not args.references and any(_is_pattern(path) for path in (args.table, *args.systems)):
+        return True  # all files that match are one corpus
     files = [path for path in paths if os.path.isfile(path)]
     if any(path.endswith(".npz") for path in files):  # saved scores
         return False
@@ -92,12 +75,7 @@ def settings(args: argparse.Namespace, corpus: Corpus, specs: list[str]) -> dict
         check_target(state, inputs=[part.file for part in corpus.parts])
     if args.restart:
         state.unlink(missing_ok=True)
-    return {
-        "engine": chosen_engine(args),
-        "on_error": args.on_error,
-        "set_aside": args.set_aside,
-        "state": state,
-    }
+    return {"engine": chosen_engine(args), "on_error": args.on_error, "set_aside": args.set_aside, "state": state}
 
 
 def say_resumed(evaluation: Evaluation) -> None:
@@ -112,6 +90,10 @@ def chosen_engine(args: argparse.Namespace) -> Engine:
     """Where a corpus in parts is worked on."""
     name = "local" if args.engine == "auto" else args.engine
     return engine(name, processes=args.processes, address=args.address)
+
+
+def _is_pattern(path: str | None) -> bool:
+    return path is not None and glob.has_magic(path) and not os.path.exists(path) and table_format(path) in _STREAMED
 
 
 def _is_table(spec: str) -> bool:

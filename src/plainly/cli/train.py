@@ -1,40 +1,19 @@
 """``plainly train``: make a simplicity estimate of your own from levelled documents."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
+from plainly.cli import options
 from plainly.cli.progress import bar
 from plainly.errors import BadInput
 from plainly.files import check_directory
 from plainly.render.show import add_formats, say, show
 
-HELP = """Train the reference-less simplicity estimate (SLE) on levelled documents and export it for 'plainly score'.
-
-  plainly train sle levelled.csv --levels hard=0,easy=4 --encoder DIR --output my-model
-  plainly score -m 'sle(model=my-model)' --source src.txt OUT.txt
-
-levelled.csv has the columns article, level and text. Without it, and with --recipe shipped, the model that plainly
-ships is made again from OneStopEnglish and CEFR-SP. Interrupted runs go on where they stopped."""
+HELP = options.help_text("train")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["sle"], help="what to train")
-    parser.add_argument("documents", nargs="?", help="a table with the columns article, level and text")
-    parser.add_argument("--corpus", help="a corpus that --prepare wrote, instead of documents")
-    parser.add_argument("--prepare", metavar="FILE", help="only write the prepared corpus, to train on another machine")
-    parser.add_argument("--levels", default="", help="what named levels stand for: advanced=0,elementary=4")
-    parser.add_argument("--encoder", help="a Hugging Face encoder: a directory or a hub name")
-    parser.add_argument("--expert-encoder", help="a larger encoder for experts on the second scale")
-    parser.add_argument("--recipe", help="a TOML file of settings, or 'shipped'; default: the 2023 paper's")
-    parser.add_argument("--quantised", action="store_true", help="train on the documents' levels, without softening")
-    parser.add_argument("--span", type=float, help="how far softening spreads the labels of a level")
-    parser.add_argument("--epochs", type=float, help="passes over the training sentences")
-    parser.add_argument("--seed", type=int, help="of the split, the order and the dropout (default: the recipe's)")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1 …; default: a GPU where there is one")
-    parser.add_argument("--output", "-o", default="sle-model", help="directory for the model (default: sle-model)")
-    parser.add_argument("--float", action="store_true", help="export without eight-bit arithmetic")
+    options.add(parser, "train")
     add_formats(parser)
 
 

@@ -4,8 +4,6 @@ An engine takes work (something that can be called with a task) and tasks, and g
 number, in whatever order they are done. A worker that dies is replaced and its task done again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 

@@ -3,8 +3,6 @@
 Python's own pools give up when a worker dies; on a run of hours somebody's memory killer will pick one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import pickle

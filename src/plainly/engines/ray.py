@@ -4,8 +4,6 @@ An actor keeps its work from part to part, so that a learned metric loads its mo
 themselves: text does not travel through the cluster, only file names do on the way there and sums on the way back.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import pickle

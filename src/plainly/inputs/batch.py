@@ -1,9 +1,7 @@
 """From raw rows to a batch that can be measured, with the rows that cannot be named one by one."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -63,8 +61,7 @@ class Reading:
         return self.read == self.rows
 
     def json(self) -> Record:
-        named = [{"file": bad.file, "first": bad.first, "last": bad.last, "reason": bad.reason} for bad in self.bad]
-        return {"total": self.rows, "read": self.read, "set_aside": self.set_aside, "named": named}
+        return {"total": self.rows, "read": self.read, "set_aside": self.set_aside, "named": [*map(asdict, self.bad)]}
 
     def notes(self) -> list[Note]:
         """What a reader of the numbers must know: that rows were set aside, or that the run was interrupted."""
@@ -115,7 +112,7 @@ def from_table(table: Sheet, roles: Roles, needs: Needs, *, rest: bool = False) 
         else:
             good.append(row)
     kept = _sound(_chosen(table, good), roles, needs, rest=rest)
-    return Batch(kept.evalset, kept.outputs, kept.keys, kept.rows, len(table), bad)
+    return replace(kept, read=len(table), bad=bad)
 
 
 @dataclass(frozen=True)
@@ -170,14 +167,14 @@ NO_REFERENCES = "the item has no references, and a metric that was asked for nee
 
 def _sound(table: Sheet, roles: Roles, needs: Needs, *, rest: bool = False) -> Batch:
     n = len(table)
-    sources = _texts(table, roles.source) if roles.source is not None else ("",) * n
-    outputs = {system: _texts(table, column) for system, column in roles.outputs.items()}
+    sources = _column(table, roles.source, texts) if roles.source is not None else ("",) * n
+    outputs = {system: _column(table, column, texts) for system, column in roles.outputs.items()}
     references = _references(table, roles) if roles.references else ()
     if "references" in needs and not all(references):
-        row = next(row for row, found in enumerate(references) if not found)
+        row = next(row for row, of_item in enumerate(references) if not of_item)
         raise BadInput(f"{table.where(row)}: {NO_REFERENCES}")
-    groups = _names(table, roles.group) if roles.group is not None else None
-    ids = _names(table, roles.id) if roles.id is not None else None
+    groups = _column(table, roles.group, names) if roles.group is not None else None
+    ids = _column(table, roles.id, names) if roles.id is not None else None
     # What is the same item wherever it is stored: its id; without ids, its text.
     keys = groups or ids or (sources if roles.source is not None else next(iter(outputs.values()), sources))
     shown = ids or tuple(map(str, table.places))
@@ -188,14 +185,9 @@ def _sound(table: Sheet, roles: Roles, needs: Needs, *, rest: bool = False) -> B
 # Looking at each value of a large corpus one by one costs a tenth of measuring it; a set of types is found at once.
 
 
-def _texts(table: Sheet, name: str) -> tuple[str, ...]:
+def _column(table: Sheet, name: str, read: Callable[[Sheet, str], tuple[str, ...]]) -> tuple[str, ...]:
     values = table.column(name)
-    return tuple(values) if _all_text(values) else texts(table, name)  # type: ignore[arg-type]
-
-
-def _names(table: Sheet, name: str) -> tuple[str, ...]:
-    values = table.column(name)
-    return tuple(values) if _all_text(values) else names(table, name)  # type: ignore[arg-type]
+    return tuple(values) if _all_text(values) else read(table, name)  # type: ignore[arg-type]
 
 
 def _references(table: Sheet, roles: Roles) -> tuple[tuple[str, ...], ...]:

@@ -1,10 +1,7 @@
 """Do the parts fit together? Asked before anything is computed; the answer names the likeliest reason when not."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from plainly.errors import BadInput
 from plainly.inputs.tables import table_format
@@ -21,12 +18,11 @@ _SLIPS, _SLIP_LINES = 5, 50_000
 _ALIKE, _SURER = 0.1, 1.1
 
 
-@dataclass(frozen=True)
 class _Side:
-    name: str
-    lines: Sequence[str]  # empty where only the number is known
-    n: int
-    unit: str
+    def __init__(self, name: str, lines: Sequence[str] | int, unit: str) -> None:
+        self.name, self.unit = name, unit
+        # Only the number may be known.
+        self.lines, self.n = ((), lines) if isinstance(lines, int) else (lines, len(lines))
 
 
 def check_length(
@@ -36,13 +32,7 @@ def check_length(
 
     Either may be only a number where the text is not at hand. ``unit`` is "row" if ``name`` is a table.
     """
-    mine = _Side(name, [], lines, unit) if isinstance(lines, int) else _Side(name, lines, len(lines), unit)
-    there = "row" if table_format(against) else "line"
-    other = (
-        _Side(against, [], expected, there)
-        if isinstance(expected, int)
-        else _Side(against, expected, len(expected), there)
-    )
+    mine, other = _Side(name, lines, unit), _Side(against, expected, "row" if table_format(against) else "line")
     if mine.n == other.n:
         return
     short, long = (mine, other) if mine.n < other.n else (other, mine)

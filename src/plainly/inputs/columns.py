@@ -1,7 +1,5 @@
 """Which column of a table is what: recognised by its name, or named by the user."""
 
-from __future__ import annotations
-
 import contextlib
 import fnmatch
 import json

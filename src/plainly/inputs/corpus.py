@@ -1,12 +1,10 @@
 """What to measure, when it may be too large to hold: files become parts before anything is read in earnest."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -17,6 +15,7 @@ from plainly.evalset import EvalSet
 from plainly.inputs.batch import BATCH_ITEMS
 from plainly.inputs.columns import Columns, Roles, find_roles
 from plainly.inputs.files import STDIN, expand, label, natural_key, stem
+from plainly.inputs.files import named as named_path
 from plainly.inputs.lineindex import LineIndex, Span, head, index_lines, seekable
 from plainly.inputs.parts import JsonlPart, LinesPart, ParquetPart, Part, open_parquet
 from plainly.inputs.tables import Sheet, arrow, table_format
@@ -116,9 +115,13 @@ def _from_tables(given: Sequence[str], columns: Columns | None, scratch: list[st
         copies = [seekable(path, scratch) for path in paths]
         roles = _roles(_jsonl_names(copies), paths[0], columns, stem(place))
         for path, copy in zip(paths, copies, strict=True):
-            parts += _jsonl_parts(index_lines(copy, name=label(path)), roles)
+            index = index_lines(copy, name=label(path))
+            parts += [
+                JsonlPart(first, count, _spans(index, batches), roles)
+                for first, count, batches in _divided(index.lines)
+            ]
     keyed = "group" if roles.group else "id" if roles.id else "source" if roles.source else "output"
-    asked = [sorted(_json_roles(roles).items()), [_stat(path) for path in paths]]
+    chosen = {role: column for role, column in vars(roles).items() if role != "rest"}
     return Corpus(
         name=name,
         parts=tuple(parts),
@@ -126,7 +129,7 @@ def _from_tables(given: Sequence[str], columns: Columns | None, scratch: list[st
         has_sources=roles.source is not None,
         has_references=bool(roles.references),
         keyed_by=keyed,
-        identity=_digest(asked),
+        identity=_digest([chosen, [_stat(path) for path in paths]]),
         scratch=tuple(scratch),
     )
 
@@ -155,21 +158,17 @@ def _from_texts(
     indexed = [next(rest) for _ in of_references]
     written = [(system, next(rest)) for system in named]
     of_groups = next(rest) if groups else None
-    lines, parts = indices[0].lines, []
-    batches = range(-(-lines // BATCH_ITEMS))
-    for start in range(0, len(batches), _BATCHES):
-        chosen = batches[start : start + _BATCHES]
-        first = chosen[0] * BATCH_ITEMS
-        parts.append(
-            LinesPart(
-                first=first + 1,
-                count=min((chosen[-1] + 1) * BATCH_ITEMS, lines) - first,
-                source=_spans(of_source, chosen) if of_source else (),
-                references=tuple(_spans(index, chosen) for index in indexed),
-                outputs=tuple((system, _spans(index, chosen)) for system, index in written),
-                groups=_spans(of_groups, chosen) if of_groups else (),
-            )
+    parts = [
+        LinesPart(
+            first=first,
+            count=count,
+            source=_spans(of_source, chosen) if of_source else (),
+            references=tuple(_spans(index, chosen) for index in indexed),
+            outputs=tuple((system, _spans(index, chosen)) for system, index in written),
+            groups=_spans(of_groups, chosen) if of_groups else (),
         )
+        for first, count, chosen in _divided(indices[0].lines)
+    ]
     return Corpus(
         name=label(source or next(iter(named.values()))),
         parts=tuple(parts),
@@ -266,15 +265,13 @@ def _jsonl_names(paths: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def _jsonl_parts(index: LineIndex, roles: Roles) -> list[Part]:
-    batches = range(len(index.begins))
-    parts: list[Part] = []
+def _divided(lines: int) -> Iterator[tuple[int, int, range]]:
+    """The first line, the number of lines and the batches of each part."""
+    batches = range(-(-lines // BATCH_ITEMS))
     for start in range(0, len(batches), _BATCHES):
         chosen = batches[start : start + _BATCHES]
         first = chosen[0] * BATCH_ITEMS
-        count = min((chosen[-1] + 1) * BATCH_ITEMS, index.lines) - first
-        parts.append(JsonlPart(first + 1, count, _spans(index, chosen), roles))
-    return parts
+        yield first + 1, min((chosen[-1] + 1) * BATCH_ITEMS, lines) - first, chosen
 
 
 def _roles(names: Sequence[str], path: str, columns: Columns | None, system: str) -> Roles:
@@ -294,9 +291,7 @@ def _roles(names: Sequence[str], path: str, columns: Columns | None, system: str
 def _named(specs: Sequence[str]) -> dict[str, str]:
     named: dict[str, str] = {}
     for spec in specs:
-        name, equals, path = spec.partition("=")
-        if not equals or os.path.exists(spec) or "/" in name:
-            name, path = "", spec
+        name, path = named_path(spec)
         for file in expand(path):
             key = name or stem(file)
             if key in named:
@@ -307,13 +302,6 @@ def _named(specs: Sequence[str]) -> dict[str, str]:
 
 def _spans(index: LineIndex, batches: range) -> tuple[Span, ...]:
     return tuple(index.span(batch) for batch in batches)
-
-
-def _json_roles(roles: Roles) -> dict[str, object]:
-    return {
-        "source": roles.source, "references": list(roles.references), "outputs": dict(roles.outputs),
-        "id": roles.id, "group": roles.group,
-    }  # fmt: skip
 
 
 def _stat(path: str) -> list[object]:

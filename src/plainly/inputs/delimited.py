@@ -1,7 +1,5 @@
 """CSV as spreadsheets write it, and TSV in both of its kinds: with quotes that mean something and without."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

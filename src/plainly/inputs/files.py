@@ -1,7 +1,5 @@
 """From a path to bytes: standard input, compressed files, glob patterns, and errors that say what to do next."""
 
-from __future__ import annotations
-
 import glob
 import importlib
 import os
@@ -16,7 +14,7 @@ PathLike = str | os.PathLike[str]
 STDIN = "-"
 COMPRESSED = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}
 _MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
-_MODULE = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # imported when met: most files are not compressed
+UNPACKERS = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # imported when met: most files are not compressed
 # What a file of outputs may end in without that being part of the system's name.
 _SUFFIXES = frozenset(
     (*COMPRESSED, ".txt", ".text", ".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".out")
@@ -78,6 +76,12 @@ def expand(paths: PathLike | Iterable[PathLike]) -> list[str]:
     return expanded
 
 
+def named(spec: str) -> tuple[str, str]:
+    """NAME=PATH as name and path; what has no "=", or is a path that holds one, has no name."""
+    name, equals, path = spec.partition("=")
+    return (name, path) if equals and not os.path.exists(spec) and "/" not in name else ("", spec)
+
+
 def check_once(paths: Iterable[PathLike | None]) -> None:
     """Standard input can be read only once, so only one of these paths may be ``-``."""
     if sum(path == STDIN for path in paths if path is not None) > 1:
@@ -98,7 +102,12 @@ def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise BadInput(_missing(path)) from None
+        if not glob.has_magic(str(path)):
+            raise BadInput(_missing(path)) from None
+        matches = expand(path)
+        if len(matches) > 1:
+            raise BadInput(f"{path} matches {len(matches)} files. Name one.") from None
+        return _read_file(Path(matches[0]))
     except IsADirectoryError:
         raise BadInput(f"{path} is a folder, not a file. Name the file in it.{_holds(path)}") from None
     except NotADirectoryError:
@@ -149,7 +158,7 @@ def _unpack(data: bytes, path: PathLike) -> bytes:
     if not packed or not data:
         return data
     try:
-        unpacked: bytes = importlib.import_module(_MODULE[packed]).decompress(data)
+        unpacked: bytes = importlib.import_module(UNPACKERS[packed]).decompress(data)
         return unpacked
     except Exception as error:  # each library has its own for data that is damaged
         raise BadInput(

@@ -18,10 +18,9 @@ import numpy as np
 
 from plainly.errors import BadInput
 from plainly.inputs.batch import BATCH_ITEMS
-from plainly.inputs.files import COMPRESSED, STDIN, label, suffixes
+from plainly.inputs.files import COMPRESSED, STDIN, UNPACKERS, label, suffixes
 
 _CHUNK = 1 << 23
-_UNPACKERS = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}
 _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PAR1": "Parquet", b"\x1f\x8b": "gzip"}
 _BOM = b"\xef\xbb\xbf"
 
@@ -140,7 +139,7 @@ def _opened(path: str, packed: str) -> IO[bytes]:
         return sys.stdin.buffer
     if not packed:
         return open(path, "rb")
-    opened: IO[bytes] = importlib.import_module(_UNPACKERS[packed]).open(Path(path), "rb")
+    opened: IO[bytes] = importlib.import_module(UNPACKERS[packed]).open(Path(path), "rb")
     return opened
 
 

@@ -5,8 +5,6 @@ the web do contain; every sentence after such a character is then compared with 
 lines (with any carriage returns before them), or carriage returns in a file that has no line feed at all.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 import shlex
@@ -42,16 +40,11 @@ def read_text(path: PathLike) -> str:
 
 def split_lines(text: str) -> list[str]:
     """Lines of a text; a newline at its very end starts no further line."""
-    if "\n" not in text:
-        lines = text.split("\r")  # Either one line or an old Macintosh file.
-        if lines[-1] == "":
-            lines.pop()
-        return lines
-    text = text.replace("\r\n", "\n")
-    lines = text.split("\n")
+    end = "\n" if "\n" in text else "\r"  # without a line feed: either one line or an old Macintosh file
+    lines = text.replace("\r\n", "\n").split(end)
     if lines[-1] == "":
         lines.pop()
-    return [line.rstrip("\r") for line in lines] if "\r" in text else lines
+    return [line.rstrip("\r") for line in lines] if end == "\n" and "\r" in text else lines
 
 
 def decode(data: bytes, path: PathLike) -> str:

@@ -1,7 +1,5 @@
 """What systems wrote, several in one call, each under the name by which every later table calls it."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,6 +11,7 @@ from plainly.errors import BadInput, way
 from plainly.inputs.checks import check_length
 from plainly.inputs.columns import Columns, find_roles, names, outputs_by_system
 from plainly.inputs.files import STDIN, PathLike, check_once, expand, label, stem
+from plainly.inputs.files import named as named_path
 from plainly.inputs.lines import read_lines
 from plainly.inputs.tables import Format, Sheet, read_table, table_format
 
@@ -89,8 +88,8 @@ def read_outputs(
 
 def _parse(spec: PathLike) -> list[tuple[str, str | Sheet]]:
     text = os.fspath(spec)
-    name, equals, path = text.partition("=")
-    if not equals or os.path.exists(text) or any(separator in name for separator in {"/", os.sep}):
+    name, path = named_path(text)
+    if path == text:
         return [("", path) for path in expand(text)]
     if not name or not path:
         raise BadInput(f"{text!r} is not NAME=PATH: {'the name' if not name else 'the path'} is missing.")

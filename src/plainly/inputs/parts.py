@@ -1,10 +1,8 @@
 """The parts of a corpus: each says where some of its rows are, so that any process on any machine can read them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from plainly.errors import BadInput
@@ -72,7 +70,7 @@ class JsonlPart:
             columns = {name: [record.get(name) for record in records] for name in _columns(self.roles, rest=rest)}
             batch = from_table(Sheet(columns, span.name, places, "line"), self.roles, needs, rest=rest)
             bad = sorted([*bad, *batch.bad], key=lambda rows: rows.first)
-            yield Batch(batch.evalset, batch.outputs, batch.keys, batch.rows, len(lines), bad)
+            yield replace(batch, read=len(lines), bad=bad)
             first += len(lines)
 
 
@@ -107,7 +105,7 @@ class ParquetPart:
                 Sheet({name: [] for name in _columns(self.roles)}, self.path, []), self.roles, frozenset()
             )
             lost = Bad(self.path, self.first + done, self.first + self.count - 1, f"the rows cannot be read: {reason}")
-            yield Batch(nothing.evalset, nothing.outputs, (), (), len(lost), [lost])
+            yield replace(nothing, read=len(lost), bad=[lost])
 
     def _tables(self, wanted: Sequence[str]) -> Iterator[Sheet]:
         first, skip, left = self.first, self.skip, self.count

@@ -5,9 +5,6 @@ the outputs that has sources or references of its own. Every other file holds ou
 references too, they must be those of the set.
 """
 
-from __future__ import annotations
-
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -16,6 +13,7 @@ from plainly.evalset import EvalSet
 from plainly.inputs.columns import Columns, Roles, find_roles, names, references_by_item, texts
 from plainly.inputs.evalsets import read_evalset
 from plainly.inputs.files import STDIN, expand
+from plainly.inputs.files import named as named_path
 from plainly.inputs.outputs import NamedSheet, read_outputs
 from plainly.inputs.tables import Sheet, read_table, table_format
 from plainly.inputs.texts import Inputs, widened
@@ -88,17 +86,12 @@ def read_inputs(
 
 def _split(spec: str) -> list[str]:
     """Patterns become the files that they match; NAME=FILE stays together."""
-    name, equals, _ = spec.partition("=")
-    if spec == STDIN or (equals and not os.path.exists(spec) and "/" not in name):
-        return [spec]
-    return expand(spec)
+    return [spec] if spec == STDIN or named_path(spec)[0] else expand(spec)
 
 
 def _opened(spec: str, sheets: dict[str, Sheet], columns: Columns | None) -> str | NamedSheet:
     """A table among the outputs, read once; other files are left to who reads lines."""
-    name, equals, path = spec.partition("=")
-    if not equals or os.path.exists(spec) or "/" in name:
-        name, path = "", spec
+    name, path = named_path(spec)
     if path == STDIN or not table_format(path):
         return spec
     if any(path == sheet.path for sheet in sheets.values()):

@@ -1,7 +1,5 @@
 """Tables with named columns, from CSV, TSV, JSONL, JSON or Parquet: the same table whichever it was stored in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Lists and mappings of texts, an evaluation set, a data frame (pandas, polars), a
 a list of records or a mapping of columns; frames may be wide (a column a system) or long (a column ``system``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict

@@ -1,7 +1,5 @@
 """The cells of a spreadsheet file (.ods, .xlsx), in which people keep ratings."""
 
-from __future__ import annotations
-
 from plainly.errors import BadInput
 from plainly.inputs.files import PathLike, label
 

@@ -94,7 +94,6 @@ class Report(Result):
             yield name, text(self.overview) + "\n"
 
     def records(self) -> list[Record]:
-        """The scores."""
         return self.overview.records()
 
     def json(self) -> Record:
@@ -103,7 +102,6 @@ class Report(Result):
         return {**self.overview.json(), "page": page, "figures": list(map(str, self.figures))}
 
     def tables(self) -> list[Table]:
-        """The scores."""
         return self.overview.tables()
 
     def notes(self) -> list[Note]:

@@ -1,7 +1,5 @@
 """A plot for each question a reader has, in the order of the page. Every plot can be made without the others."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,10 +1,9 @@
 """The page: one HTML file with style, script, plots and texts inside, that loads nothing and runs no other script."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,20 +23,7 @@ from plainly.render.names import label, short, visible
 from plainly.render.numbers import interval, listed
 
 _PAGE = Path(__file__).parent / "page"
-# Section → name in the navigation, heading, and what stands above its plots.
-_SECTIONS = {
-    "tradeoff": ("Trade-off", "Simpler, or closer in meaning?", ""),
-    "spread": ("Spread", "How do scores spread over the items?", "A mean hides who fails badly on a few."),
-    "length": ("Length", "Does it depend on how long the source is?", ""),
-    "habits": (
-        "Habits",
-        "What do systems do, beside people?",
-        "None of these has a better side. Far from what people do is a reason to look at the items.",
-    ),
-    "operations": ("Operations", "Which operations?", "Labels come from an automatic labeller and have errors."),
-    "tricks": ("Alarms", "Can the scores be trusted?", ""),
-    "ratings": ("Ratings", "Do the metrics go with what people say?", ""),
-}
+_SECTIONS: dict[str, list[str]] = tomllib.loads((_PAGE / "sections.toml").read_text(encoding="utf-8"))
 
 
 def page(overview: Overview, title: str, draw: Callable[[], Iterable[Plot]]) -> str:

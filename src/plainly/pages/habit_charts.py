@@ -1,7 +1,5 @@
 """What systems do beside what people do: habits and operations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The texts and scores behind the item browser, as JSON that cannot end its script element."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """The few kinds of marks that the plots of a report are made of, each drawn in one way."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """For the paper: the table as LaTeX, Markdown and CSV, the methods paragraph with every signature, and BibTeX."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Simpler, or closer in meaning? Systems on both axes, and those that no other system beats on both."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether scores can be trusted: what tricks would gain, and how metrics go with people's ratings."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Names and texts that others wrote, as they are shown: every character can be seen, and none is too long."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 

@@ -1,7 +1,5 @@
 """Numbers, p-values, intervals and lists in words: one way each, for tables, sentences and pages."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

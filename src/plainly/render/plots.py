@@ -3,8 +3,6 @@
 Charts are narrow enough for a phone and a paper's column, have few colours, and no meaning by colour alone.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -97,11 +95,10 @@ def drawn(described: dict[str, Any], form: str, *, scale: float = 2) -> str | by
         return json.dumps(described, ensure_ascii=False)
     if form == "html":
         return str(converter().vegalite_to_html(described, bundle=True))
-    if form == "png":
-        return bytes(converter().vegalite_to_png(described, scale=scale))
-    if form == "pdf":
-        return bytes(converter().vegalite_to_pdf(described))
-    return str(converter().vegalite_to_svg(described))
+    if form == "svg":
+        return str(converter().vegalite_to_svg(described))
+    sized = {"scale": scale} if form == "png" else {}
+    return bytes(getattr(converter(), f"vegalite_to_{form}")(described, **sized))
 
 
 def save(chart: Any, path: str | Path) -> Path:

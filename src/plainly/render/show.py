@@ -1,7 +1,5 @@
 """Any result in any format: data on stdout, messages on stderr. Nothing else in plainly prints results."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

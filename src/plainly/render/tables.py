@@ -1,7 +1,5 @@
 """A table as plain text, Markdown, LaTeX, CSV or HTML."""
 
-from __future__ import annotations
-
 import csv
 import html as html_escapes
 import io
@@ -38,15 +36,8 @@ def markdown(grid: Table) -> str:
     return "\n".join([line(grid.header), rule, *map(line, grid.rows)])
 
 
-_LATEX = {
+_LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "−": "$-$",

@@ -1,7 +1,5 @@
 """The loop: metrics × systems → scores. Nothing else in plainly loops over metrics."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol

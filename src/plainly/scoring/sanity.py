@@ -5,8 +5,6 @@ which it does not is the wrong metric. A held-out reference shows what people re
 references that are left, so every system is scored against as few: each reference is left out once, for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -96,12 +94,6 @@ def _fold(
 ) -> Evaluation:
     """One reference of each item is a system, the others stay. Items with fewer references go round more than once."""
     at = [left_out % len(references) for references in evalset.references]
-    rest = EvalSet(
-        ids=evalset.ids,
-        sources=evalset.sources,
-        references=tuple(r[:k] + r[k + 1 :] for r, k in zip(evalset.references, at, strict=True)),
-        groups=evalset.groups,
-        name=evalset.name,
-    )
+    rest = replace(evalset, references=tuple(r[:k] + r[k + 1 :] for r, k in zip(evalset.references, at, strict=True)))
     held_out = tuple(r[k] for r, k in zip(evalset.references, at, strict=True))
     return evaluate(rest, {**outputs, HELD_OUT: held_out}, metrics, sampling=None)

@@ -1,7 +1,5 @@
 """Scores kept in a file: every item's scores for people, or the rows themselves for every later analysis."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence
@@ -62,13 +60,9 @@ def write_segments(path: str, evaluation: Evaluation) -> None:
         return
     rows = list(zip(*columns.values(), strict=True))
     if suffix == ".jsonl":
-        names = list(columns)
-        lines = (
-            json.dumps({name: None if value != value else value for name, value in zip(names, row, strict=True)},
-                       ensure_ascii=False)
-            for row in rows
-        )  # fmt: skip
-        text = "".join(f"{line}\n" for line in lines)
+        defined = ([None if value != value else value for value in row] for row in rows)
+        records = (dict(zip(columns, row, strict=True)) for row in defined)
+        text = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
     else:
         text = tables.delimited(list(columns), rows, delimiter="\t" if suffix == ".tsv" else ",") + "\n"
     write_whole(path, text)

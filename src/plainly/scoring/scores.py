@@ -169,12 +169,16 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     @property
     def n(self) -> int:
         """How many items were scored."""
-        return next((scores.n for system in self.systems.values() for scores in system.values()), len(self.evalset))
+        return self._any.n if self._any else len(self.evalset)
 
     @property
     def units(self) -> Unit:
         """Whether rows are kept by item or by bin."""
-        return next((scores.units for system in self.systems.values() for scores in system.values()), "items")
+        return self._any.units if self._any else "items"
+
+    @cached_property
+    def _any(self) -> Scores | None:
+        return next((scores for system in self.systems.values() for scores in system.values()), None)
 
     @property
     def complete(self) -> bool:
@@ -300,14 +304,13 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         return *self.taken, *read, *advice, *warnings([subset for subset, _ in self.subsets])
 
     def _about(self) -> str:
-        first = next((scores for system in self.systems.values() for scores in system.values()), None)
         fewest, most = _references(self)
         references = ""
         if most:
             many = f"{most}" if fewest == most else f"{fewest} to {most}"
             references = f", {many} reference{'' if fewest == most == 1 else 's'} each"
         line = f"{counted(self.n, 'item')}{references}{f' of {self.evalset.name}' if self.evalset.name else ''}."
-        estimate = next(iter(first.intervals.values()), None) if first else None
+        estimate = next(iter(self._any.intervals.values()), None) if self._any else None
         if estimate is not None and self.sampling is not None:
             line += f" In brackets: {estimate.level:.0%} {estimate.method}, seed {self.sampling.seed}."
         return line
@@ -319,8 +322,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
                 "metric": spec,
                 "output": name,
                 "value": value,
-                "low": scores.intervals[name].low if name in scores.intervals else None,
-                "high": scores.intervals[name].high if name in scores.intervals else None,
+                **{end: getattr(scores.intervals.get(name), end, None) for end in ("low", "high")},
                 "signature": str(scores.signature),
             }
             for system, of_system in self.systems.items()

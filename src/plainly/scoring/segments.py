@@ -1,7 +1,5 @@
 """Every item's scores as Parquet, written by whoever measured them, part by part, whole or not at all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

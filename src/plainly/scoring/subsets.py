@@ -1,7 +1,5 @@
 """Parts of a test set: by source length, by what the outputs do, by any column; nothing is measured again for them."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import re

@@ -146,7 +146,7 @@ class State:
             "items": totals.items,
             "read": totals.read,
             "set_aside": totals.set_aside,
-            "bad": [[bad.file, bad.first, bad.last, bad.reason] for bad in totals.bad],
+            "bad": [list(vars(bad).values()) for bad in totals.bad],
             "references": totals.references,
             "fingerprint": totals.fingerprint,
             "sums": sums,

@@ -4,8 +4,6 @@ Nothing is measured here in a way of its own: each part is another question, ask
 cannot be answered, for want of sources or of an installed package, is left out and named with its reason.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 from functools import partial

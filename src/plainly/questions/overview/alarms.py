@@ -1,10 +1,11 @@
 """Reasons to distrust a score: what systems do beside what people do, and what cheap tricks on outputs would gain."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -17,12 +18,6 @@ from plainly.render.numbers import listed
 from plainly.sampling import Sampling
 from plainly.scoring.scores import Evaluation
 
-READABILITY = frozenset({"fkgl", "flesch", "ari", "coleman_liau", "smog", "gunning_fog"})
-OVERLAP = frozenset({"bleu", "chrf", "ibleu", "tbleu"})
-# Where these are crossed an alarm is given. They are choices; the numbers in the message are measured.
-MANY_COPIES = 25.0
-FAR_SHORTER = 0.15
-MORE_SPLITS = 10.0
 # Tricks are tried on this many items, spread over the set: a slow metric must not make the reader wait.
 MOST_TRIED = 100
 TRICKS = ("random-period", "random-the", "replace-longest", "random-period+replace-longest")
@@ -41,45 +36,23 @@ class Alarm:
 class _Rule:
     """When a habit makes a metric misleading: for which metrics, how far from people, and what to say about it."""
 
-    metrics: frozenset[str]
+    metrics: tuple[str, ...]
     habit: str
-    crossed: Callable[[float, float], bool]  # what a system does, what people do (NaN: not known)
     verbs: tuple[str, str]
     message: str
+    at_least: float = math.nan
+    above_people: float = math.nan
+    below_people: float = math.nan
+
+    def crossed(self, system: float, people: float) -> bool:
+        """Whether a system does it too much; what is not known, of people or of the rule, is NaN and never crossed."""
+        return system >= self.at_least or system > people + self.above_people or system < people - self.below_people
 
 
-_RULES = (
-    _Rule(
-        OVERLAP,
-        "copied",
-        lambda system, people: system >= MANY_COPIES,
-        ("copies", "copy"),
-        "a quarter of the sources or more. {spec} rewards copies.",
-    ),
-    _Rule(
-        READABILITY,
-        "split",
-        lambda system, people: system > people + MORE_SPLITS,
-        ("splits", "split"),
-        "far more sentences than people do ({people}). {spec} improves with every full stop, whether the split is "
-        "sound or not.",
-    ),
-    _Rule(
-        READABILITY,
-        "compression",
-        lambda system, people: system < people - FAR_SHORTER,
-        ("is", "are"),
-        "much shorter beside the source than what people write ({people}). {spec} does not see what was left out.",
-    ),
-    _Rule(
-        frozenset({"sari"}),
-        "compression",
-        lambda system, people: system < people - FAR_SHORTER,
-        ("deletes", "delete"),
-        "much more than people do (length {people}). Deletions count a third of {spec}, and those that lose meaning "
-        "count as the others do.",
-    ),
-)
+@cache
+def _rules() -> tuple[_Rule, ...]:
+    rules = tomllib.loads(Path(__file__).with_name("alarms.toml").read_text(encoding="utf-8"))["rule"]
+    return tuple(_Rule(**rule) for rule in rules)
 
 
 def alarms(metrics: Mapping[str, Metric], habits: Sequence[Habit]) -> tuple[Alarm, ...]:
@@ -88,7 +61,7 @@ def alarms(metrics: Mapping[str, Metric], habits: Sequence[Habit]) -> tuple[Alar
 
 
 def _of_metric(spec: str, metric: Metric, habits: Sequence[Habit]) -> Iterator[Alarm]:
-    for rule in _RULES:
+    for rule in _rules():
         habit = next((habit for habit in habits if habit.key == rule.habit), None)
         if habit is None or metric.name not in rule.metrics:
             continue

@@ -1,7 +1,5 @@
 """Everything that a report shows, asked of the other questions and put together once; pages only draw it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -96,7 +94,6 @@ class Overview(Result):
         return ""
 
     def records(self) -> list[Record]:
-        """The scores."""
         return self.evaluation.records()
 
     def json(self) -> Record:
@@ -111,7 +108,6 @@ class Overview(Result):
         }
 
     def tables(self) -> list[Table]:
-        """The scores, as they are shown everywhere."""
         return self.evaluation.tables()
 
     def notes(self) -> list[Note]:

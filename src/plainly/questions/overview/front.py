@@ -1,7 +1,5 @@
 """Simpler, or closer in meaning? Which metrics stand for the two, and whom no other system beats on both."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

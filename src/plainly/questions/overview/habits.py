@@ -1,7 +1,5 @@
 """What systems do, as shares and ratios, beside what the people do who wrote the references."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

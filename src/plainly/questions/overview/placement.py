@@ -1,7 +1,5 @@
 """Operations in the outputs, placed on the characters of the texts as written, and how often each is seen."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How scores spread over the items, and whether they depend on how long the source is."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
