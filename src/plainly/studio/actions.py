@@ -131,6 +131,8 @@ def _database(path: Path, database: str | None) -> str:
 
 
 def _beside(path: Path) -> str:
+    if not path.name:
+        raise BadInput("Name the study's file, for example study.toml.")
     return f"sqlite:///{path.with_suffix('.db')}"
 
 
@@ -156,8 +158,9 @@ def _opened(file: PathLike, database: str | None, *, new: bool = False) -> Itera
 @contextmanager
 def _new_database(path: Path, database: str | None, *, wrote_file: bool = False) -> Iterator[Store]:
     """A store to be filled. If that fails, what is new goes: half a project would be in the way of the next attempt."""
+    beside = _beside(path)
     file = path.with_suffix(".db")
-    own = _database(path, database) == _beside(path) and not file.exists()
+    own = _database(path, database) == beside and not file.exists()
     leftovers = [file.with_name(file.name + end) for end in ("", "-wal", "-shm")] if own else []
     try:
         with _opened(path, database, new=True) as store:

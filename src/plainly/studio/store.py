@@ -44,6 +44,14 @@ class _Job(Generic[T]):
 _Outcome = tuple[_Job[Any], Any, BaseException | None]
 
 
+def _check_database(path: Path) -> None:
+    """SQLite takes a short file for an empty database and writes over it: only its own are opened."""
+    with open(path, "rb") as file:
+        start = file.read(16)
+    if start and start != b"SQLite format 3\0":
+        raise BadInput(f"{path} is not the database of a study. Name another.")
+
+
 class Store:
     """A project's database, open. ``write`` gives a future that is done when the change is on disk."""
 
@@ -56,6 +64,8 @@ class Store:
         if self.sqlite and create and self.url.database:
             # The other files that SQLite makes beside it take its mode: what people wrote is nobody else's business.
             os.close(os.open(self.url.database, os.O_CREAT | os.O_RDWR, 0o600))
+        if self.sqlite and self.url.database:
+            _check_database(Path(self.url.database))
         self.readers = self._engine(write=False)
         self._writers = self._engine(write=True)
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()  # None: a thread is to end

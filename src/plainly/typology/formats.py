@@ -41,10 +41,17 @@ def load(place: str | Path) -> tuple[Pair, ...]:
         return read_pairs(read_text(alignment), texts, name=str(alignment))
     if path.suffix == ".jsonl":
         lines = enumerate(read_lines(path), 1)
-        return tuple(_from_record(json.loads(line), f"{path}:{at}") for at, line in lines if line)
+        return tuple(_from_record(_parsed(line, f"{path}:{at}"), f"{path}:{at}") for at, line in lines if line)
     if path.suffix == ".ann":
         return read_brat(read_text(path.with_suffix(".txt")), read_text(path), name=str(path))
     return parse_table(read_text(path), name=str(path))
+
+
+def _parsed(line: str, where: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{where}: this line is not JSON: {error}. Write one annotated pair a line.") from None
 
 
 def save(pairs: Sequence[Pair], place: str | Path) -> tuple[Path, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import MissingExtra
+from plainly.errors import BadInput, MissingExtra
 from plainly.progress import Progress, unseen
 from plainly.typology.annotation import SIDES, Pair, token_labels
 from plainly.typology.features import Ints
@@ -79,6 +79,10 @@ def train(
     chosen: Sequence[Example], labels: LabelSets, settings: TrainingSettings, *, progress: Progress = unseen
 ) -> NetworkWeights:
     """Fit the network to examples; its card holds the mean loss a pair of each epoch."""
+    if not chosen or not any(len(side) for example in chosen for side in example.labels):
+        raise BadInput(
+            "There are no annotated pairs to learn from, or too few to leave some out and learn from others."
+        )
     torch = _torch()
     torch.manual_seed(settings.seed)
     rng = np.random.default_rng(settings.seed)
@@ -132,6 +136,8 @@ def cross_validate(
         held_out = [at for at, pair in enumerate(pairs) if fold[pair.source] == number]
         inside = set(range(len(pairs))) - {*held_out, *erroneous}
         weights = train([ready[at] for at in sorted(inside)], labels, settings, progress=progress)
+        if not held_out:
+            continue
         again = Labeller("light", weights, parser=parser).again([pairs[at] for at in held_out])
         labelled |= zip(held_out, again, strict=True)
     return tuple(labelled[at] for at in range(len(pairs)))

@@ -211,13 +211,10 @@ def plan(
         difference=difference,
         needed={count: sentences_needed(parts, difference, raters=count, alpha=alpha) for count in counts},
         smallest={size: detectable(parts, sentences=size, alpha=alpha) for size in sizes},
-        curves=[
-            {
-                "raters": count,
-                "sentences": size,
-                "power": power(parts, difference, sentences=size, raters=count, alpha=alpha),
-            }
-            for count in counts
-            for size in CURVE_SIZES
-        ],
+        curves=[_power(parts, difference, count, size, alpha) for count in counts for size in CURVE_SIZES],
     )
+
+
+def _power(parts: Components, difference: float, raters: int, sentences: int, alpha: float) -> Record:
+    found = power(parts, difference, sentences=sentences, raters=raters, alpha=alpha)
+    return {"raters": raters, "sentences": sentences, "power": found}
