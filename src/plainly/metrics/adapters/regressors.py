@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import softmax
 
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
@@ -76,6 +75,8 @@ class Entailment(PublishedMetric):
     outputs: ClassVar[tuple[str, ...]] = ("faithful", "complete", "contradiction")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        from scipy import special
+
         loaded = weights.classifier(self.model)
         labels = {str(label).casefold(): int(at) for label, at in loaded.model.config.label2id.items()}
         if "entailment" not in labels or "contradiction" not in labels:
@@ -84,7 +85,7 @@ class Entailment(PublishedMetric):
                 "contradiction in its config.json (label2id)."
             )
         there, back = (
-            softmax(weights.values(loaded, list(zip(*texts, strict=True)), longest=self.longest), axis=1)
+            special.softmax(weights.values(loaded, list(zip(*texts, strict=True)), longest=self.longest), axis=1)
             for texts in ((evalset.sources, outputs), (outputs, evalset.sources))
         )
         yes, no = labels["entailment"], labels["contradiction"]
