@@ -11,6 +11,7 @@ from plainly.errors import BadInput, way
 # How files of ours begin: a page, every item's scores, rows set aside, JSON of any command, figures.
 _MARKS = (
     b'content="plainly', b"system,id,", b"system\tid\t", b'{"system": ', b'{"file": ', b'"schema": "plainly.', b"vega",
+    b'class="marks"',
 )  # fmt: skip
 _LOOKED_AT = 4096
 

@@ -20,6 +20,8 @@ from . import nasty
 pytestmark = pytest.mark.long
 # Commands that would start a server or train for hours are given only what they must refuse.
 SKIPPED = {"studio": ("serve",), "train": ()}
+# --force overwrites on purpose; engines and their addresses have tests of their own.
+UNTRIED = ("--help", "--debug", "--engine", "--address", "--force", "--processes")
 CASES = int(os.environ.get("PLAINLY_FUZZ", "3000"))
 BLOCKS = 30
 
@@ -47,10 +49,12 @@ def _arguments(rng: random.Random, files: list[str]) -> list[str]:
         if not action.option_strings:
             if action.nargs != 0:
                 arguments += [_value(rng, action, files) for _ in range(rng.choice((0, 1, 1, 2)))]
-        elif rng.random() < 0.12 and action.option_strings[-1] not in ("--help", "--debug", "--engine", "--address"):
+        elif rng.random() < 0.12 and action.option_strings[-1] not in UNTRIED:
             arguments.append(action.option_strings[-1])
             if action.nargs != 0:
                 arguments.append(_value(rng, action, files))
+    if any("--processes" in action.option_strings for action in parser._actions):
+        arguments += ["--processes", "1"]
     if rng.random() < 0.3 and any("--demo" in action.option_strings for action in parser._actions):
         arguments.append("--demo")
     return arguments

@@ -15,6 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rated.add_arguments(parser)
     options.add(parser, "meta", confidence={"help": argparse.SUPPRESS})
     options.add_sampling(parser, level=_level)
+    options.add_force(parser)
     add_formats(parser)
 
 
@@ -23,6 +24,7 @@ def run(args: argparse.Namespace) -> int:
     from plainly.render import plots
 
     _take_old_names(args)
+    options.check_targets(args, args.plot)
     judgements = rated.read(args)
     subset = None
     if args.filter:

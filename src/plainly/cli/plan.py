@@ -13,6 +13,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rated.add_arguments(parser, nargs="?", default="simplicity-da")
     options.add(parser, "plan", draws={"help": argparse.SUPPRESS})
     options.add_sampling(parser, method=False)
+    options.add_force(parser)
     add_formats(parser)
 
 
@@ -23,6 +24,7 @@ def run(args: argparse.Namespace) -> int:
     if args.draws is not None:
         say("plainly: --draws is now --resamples, as everywhere; the old name goes with the next version")
         args.resamples = args.draws
+    options.check_targets(args, args.plot)
     result = plan(
         rated.read(args),
         dimension=args.dimension,

@@ -17,19 +17,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_metrics(parser)
     options.add(parser, "report")
     options.add_sampling(parser, method=False)
+    options.add_force(parser)
     add_formats(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from plainly.pages import report
 
+    page = args.out or (None if args.figures else "report.html")
+    options.check_targets(args, page)
     result = report(
         **_data(args),
         title=args.title,
         labeller=None if args.labeller == "none" else args.labeller,
         audit=not args.no_audit,
         ratings=args.ratings,
-        out=args.out or (None if args.figures else "report.html"),
+        out=page,
         figures=args.figures,
         sampling=options.sampling(args),
         progress=bar,

@@ -9,7 +9,7 @@ from typing import Any
 
 from plainly import studio
 from plainly.cli.progress import bar
-from plainly.files import write_whole
+from plainly.files import check_target, write_whole
 from plainly.render.show import add_formats, say, show
 
 HELP = """run the human evaluation: a web application in which people rate, annotate and rank
@@ -63,6 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     export = action("export", "write the data collected so far")
     export.add_argument("--format", default="csv", help="csv, jsonl, parquet, aln (a zip) or entries.jsonl")
+    export.add_argument("--force", action="store_true", help="overwrite a file that plainly did not write")
     export.add_argument("-o", "--output", default="-", metavar="FILE", help="where to (default: standard output)")
 
     load = action("import", "make a project of a public set, or of a table of ratings", formats=True)
@@ -70,6 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     action("status", "how far the project is", formats=True)
     backup = action("backup", "copy a SQLite project while it runs")
+    backup.add_argument("--force", action="store_true", help="overwrite a file that plainly did not write")
     backup.add_argument("output", metavar="FILE", type=Path, help="where the copy goes")
 
 
@@ -78,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
     options: dict[str, Any] = {name: value for name, value in vars(args).items() if value is not None}
     action, project = options.pop("action"), options.pop("project")
     strict, form = options.pop("strict", False), options.pop("format", None)
+    if action in ("export", "backup") and str(args.output) != "-":
+        check_target(args.output, inputs=[project], force=options.pop("force"))
     if action == "export":
         _save(studio.export(project, form, database=args.database), args.output)
         return 0
@@ -85,7 +89,11 @@ def run(args: argparse.Namespace) -> int:
         options["ready"] = say
     elif action in ("create", "import"):
         options["progress"] = bar
-    result = getattr(studio, "import_set" if action == "import" else action)(project, **options)
+    functions: dict[str, Any] = {
+        "create": studio.create, "serve": studio.serve, "invite": studio.invite, "import": studio.import_set,
+        "status": studio.status, "backup": studio.backup,
+    }  # fmt: skip
+    result = functions[action](project, **options)
     warned = 0 if action in ("serve", "backup") else show(result, form)
     return int(strict and warned > 0)
 

@@ -137,7 +137,7 @@ def open_saved(path: str) -> Evaluation:
     Files of the first version have rows by item only, and no totals beside them.
     """
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as arrays:
             about = json.loads(arrays["about"].tobytes().decode("utf-8"))
             if about.get("schema") != SCHEMA:
                 raise BadInput(f"{path} holds {about.get('schema')}, which this version does not read ({SCHEMA}).")
@@ -151,6 +151,9 @@ def open_saved(path: str) -> Evaluation:
                     scores = Scores(
                         metric, entry["system"], scores.rows, totals, about["items"], signature, units="bins"
                     )
+                if len(scores.rows) != len(about["ids"]) and not binned:
+                    raise ValueError(f"{len(scores.rows)} rows for {len(about['ids'])} items")
+                metric.score(scores.totals)
                 systems.setdefault(entry["system"], {})[entry["spec"]] = scores
         evalset = EvalSet.of(
             items=len(about["ids"]),
@@ -162,7 +165,9 @@ def open_saved(path: str) -> Evaluation:
         outcomes = {tuple(counts[:3]): tuple(counts[3:]) for counts in about.get("outcomes", ())}
     except FileNotFoundError:
         raise BadInput(f"There is no file {path}. Make one with: plainly score … --save {path}") from None
-    except (ValueError, KeyError, OSError) as error:
+    except BadInput:
+        raise
+    except Exception as error:  # whatever is wrong in a damaged file, it is the file
         raise BadInput(
             f"{path} is not a file of saved scores ({error}). Make one with: plainly score … --save FILE.npz"
         ) from error

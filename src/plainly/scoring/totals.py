@@ -161,7 +161,7 @@ class State:
     def load(cls, path: Path, key: str) -> State | None:
         """The state that was saved under this key; None where there is none, or it is another run's."""
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
                 about = json.loads(arrays["about"].tobytes())
                 if about.get("schema") != SCHEMA or about["key"] != key:
                     return None
@@ -170,19 +170,19 @@ class State:
                     binned = Binned(arrays[f"bins{number}"]) if f"bins{number}" in arrays else None
                     kept = {part: arrays[f"rows{number}-{part}"] for part in parts}
                     sums[system, spec] = Sums(ExactSum(tuple(map(int, units)), tuple(rest)), binned, kept)
+            totals = Totals(
+                items=about["items"],
+                read=about["read"],
+                set_aside=about["set_aside"],
+                bad=[Bad(*fields) for fields in about["bad"]],
+                references=tuple(about["references"]) if about["references"] else None,
+                fingerprint=about["fingerprint"],
+                sums=sums,
+                outcomes={tuple(counts[:3]): tuple(counts[3:]) for counts in about["outcomes"]},
+            )
+            return cls(key, frozenset(about["done"]), totals, about["aside_bytes"])
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError) as error:
+        except Exception as error:  # whatever is wrong in a damaged file, it is the file
             again = way("remove it", "--restart")
             raise BadInput(f"{path} does not hold the state of a run ({error}). Begin again: {again}") from None
-        totals = Totals(
-            items=about["items"],
-            read=about["read"],
-            set_aside=about["set_aside"],
-            bad=[Bad(*fields) for fields in about["bad"]],
-            references=tuple(about["references"]) if about["references"] else None,
-            fingerprint=about["fingerprint"],
-            sums=sums,
-            outcomes={tuple(counts[:3]): tuple(counts[3:]) for counts in about["outcomes"]},
-        )
-        return cls(key, frozenset(about["done"]), totals, about["aside_bytes"])
