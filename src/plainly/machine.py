@@ -1,7 +1,5 @@
 """What this machine lets the process use."""
 
-from __future__ import annotations
-
 import os
 
 

@@ -1,7 +1,5 @@
 """How far a long piece of work has come: whoever does it tells, whoever is watching shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol

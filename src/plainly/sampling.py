@@ -1,7 +1,5 @@
 """How intervals and tests draw: one value, checked when it is made, passed whole."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """``plainly operations``: what was done to the sentences, by whom, how often, and how surely."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterable
 from pathlib import Path

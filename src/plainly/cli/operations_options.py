@@ -1,7 +1,5 @@
 """The arguments of ``plainly operations``, action by action."""
 
-from __future__ import annotations
-
 import argparse
 
 from plainly.cli import inputs, options, streaming

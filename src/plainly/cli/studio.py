@@ -1,7 +1,5 @@
 """``plainly studio``: make a project, serve it, invite people, get the data out."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

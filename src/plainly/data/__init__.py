@@ -4,8 +4,6 @@
 >>> outputs("asset/test", "ACCESS")             # doctest: +SKIP
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from pathlib import Path
 

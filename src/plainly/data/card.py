@@ -4,8 +4,6 @@ The card of ``asset/test`` is ``cards/asset/test.toml``: a name leads to its fil
 naming a data set costs a millisecond however many there are.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Which data sets there are, what is known of one, and getting them onto this machine: each as a result."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

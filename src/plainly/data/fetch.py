@@ -8,8 +8,6 @@ pooch would be the kept-up downloader to use, but it starts an interrupted downl
 to ask before the origin, and brings requests and four packages more.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

@@ -4,8 +4,6 @@ A reader gets the card and its files and returns plain columns. It makes nothing
 numbers that are missing are NaN, and a file that has not the promised number of lines is an error.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@ and agree about simplicity. Teachers are kept as files, so that a run that was c
 several machines can each train one.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The estimator: any Hugging Face encoder, its token vectors averaged, and one linear head for each scale."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The training loop: seeded, resumable, stopped by document-level error on the validation articles."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

@@ -4,8 +4,6 @@ A model that has only seen sound sentences takes a stray full stop or a cut-off 
 here stands for a way to cheat; the words of the sentence stay its own, so its label stays too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

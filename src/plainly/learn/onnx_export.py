@@ -1,7 +1,5 @@
 """From a trained model to what plainly loads: ONNX in eight bits, the tokenizer, and a check that both agree."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Sequence

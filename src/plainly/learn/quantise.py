@@ -5,8 +5,6 @@ its neighbours. Here every token vector has its own scale, computed where it is 
 and a sentence scores the same alone and in company, but for rounding in the remaining floating-point operations.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

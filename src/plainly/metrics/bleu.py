@@ -1,7 +1,5 @@
 """BLEU as sacrebleu computes it, on n-gram counts that are prepared once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal

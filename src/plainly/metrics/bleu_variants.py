@@ -1,7 +1,5 @@
 """What text simplification made of BLEU: iBLEU, T-BLEU, FK-BLEU."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """chrF and chrF++, equal to sacrebleu's: overlap of character (and word) n-grams with the best-matching reference."""
 
-from __future__ import annotations
-
 import string
 from collections import Counter
 from collections.abc import Sequence

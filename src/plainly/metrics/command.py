@@ -1,7 +1,5 @@
 """A metric that is somebody else's program: it reads pairs as JSON, a line each, and writes a number for each line."""
 
-from __future__ import annotations
-
 import json
 import math
 import shlex

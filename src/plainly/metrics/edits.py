@@ -3,8 +3,6 @@
 None of these numbers is good or bad by itself: a system that copies scores highest on every similarity. They describe.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What is known about a metric, beside every number it gives: what it measures, what it does not, and who found out."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from functools import cache

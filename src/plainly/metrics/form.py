@@ -1,7 +1,5 @@
 """The form of a text: how long its sentences and words are, and how often a source sentence was split."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How common the words are: frequent words are mostly easy words. Frequencies come from the package wordfreq."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """What metrics share: parameters that are checked, and plain averages, whose rows carry values and if there are any."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """spaCy pipelines for the metrics that need to see the structure of a sentence; loaded when first used."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any

@@ -4,8 +4,6 @@ All of them share one table of counts; they differ in the formula. None of them 
 sentence is true to its source, and each improves when text is cut up: they describe text, they do not rank systems.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature

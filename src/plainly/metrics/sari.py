@@ -6,8 +6,6 @@ text is tokenised. The same output differs by up to 30 points. Here each is a pa
 --explain`` shows them side by side.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass

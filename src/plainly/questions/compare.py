@@ -1,7 +1,5 @@
 """Does one system really beat another? Every pair, every metric, tested on rows that were measured once."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence

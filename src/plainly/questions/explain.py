@@ -3,8 +3,6 @@
 SARI's variants on the same outputs show which difference in counting moves the score.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re

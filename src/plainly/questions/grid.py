@@ -4,8 +4,6 @@ An entry is what one system (with one seed) wrote for one test set. Its rows are
 each test set all entries together in another, which compare and report read.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

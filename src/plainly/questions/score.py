@@ -1,7 +1,5 @@
 """What did systems write, in numbers: texts in, an evaluation out, wherever it was measured."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ratings from whatever names or holds them: one way in for every function and command that asks about people."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The public sets of ratings by name, with the texts that were rated and the references they can be scored against."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -4,8 +4,6 @@ Columns are found by the names in columns.toml; ``columns`` says otherwise. A ra
 given. What is no number, stands twice or lies outside the scale is an error that names the place.
 """
 
-from __future__ import annotations
-
 import math
 import pkgutil
 import re

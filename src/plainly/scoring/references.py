@@ -6,8 +6,6 @@ delete-half jackknife (Shao & Wu 1989) the halves vary as much around their mean
 Since items are independent, any combination of halves is a draw: some twenty measurements serve any number of draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal

@@ -14,8 +14,6 @@ as a metric's are, and the bootstrap of a coefficient is the bootstrap of a metr
 (no variation, no unit with two ratings) is NaN, never 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist

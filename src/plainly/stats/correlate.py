@@ -6,8 +6,6 @@ All three are exact for the drawn sample, so that a draw equals what the statist
 Undefined (a constant, fewer than two units) is NaN, never 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress

@@ -1,8 +1,6 @@
 """Does metric A correlate better with people than metric B? Both are correlated with the same ratings, on the same
 outputs, so their correlations depend on each other and need tests that know it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A number with its uncertainty, and how that was found."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

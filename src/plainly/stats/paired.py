@@ -3,8 +3,6 @@
 Both tests draw the random numbers that sacrebleu draws, in its order, so that the same seed gives its p-values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

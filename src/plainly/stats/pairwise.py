@@ -5,8 +5,6 @@ Matter"), a pair counts as right when both order it the same way or both call it
 given the threshold below which its differences count as ties that suits it best (tie calibration).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Who rates as the others do: each rater against the mean of the rest, and those who stand apart."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ One matrix of weights serves every metric and every system, which is what makes 
 systems are scored on the same resampled items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -3,8 +3,6 @@
 The database is given, or named by ``PLAINLY_STUDIO_DATABASE``, or a SQLite file beside the project's.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Taking an answer: once, however often it is sent; never over somebody's newer one; and never lost for being late."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

@@ -1,7 +1,5 @@
 """The application: each row of the route table behind the guard that its access asks for."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping

@@ -5,8 +5,6 @@ the answer is kept and marked late. ``item.taken`` counts the leases that run an
 same transaction that changes them, so that a claim is one small query however large the project is.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

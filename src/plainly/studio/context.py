@@ -1,7 +1,5 @@
 """What every handler needs: the open project, the request as it was understood, and how to answer."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """From files or a named set to a project's database: the items, shuffled once, and the first owner's link."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

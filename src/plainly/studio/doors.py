@@ -1,7 +1,5 @@
 """Coming in and going out: the first page, invitations, the page's own files."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 

@@ -4,8 +4,6 @@ People appear under their pseudonyms only. Text that a spreadsheet would run as 
 CSV, and only there; JSONL and Parquet hold it as it was typed.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -4,8 +4,6 @@ Access is part of the route table (see ``routes``): a route that says nothing is
 something must come from our own page, shown twice: by its Origin and by a token that only our page was given.
 """
 
-from __future__ import annotations
-
 import hmac
 import time
 from dataclasses import dataclass, field

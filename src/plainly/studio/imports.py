@@ -3,8 +3,6 @@
 A set's own rater ids are pseudonyms already and are kept, so that what is exported can be compared with what came in.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The labels that the page offers, by the sides on which a group has words; the typology says which there are."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 Agreement and raters who stand apart are those of ``plainly.stats``, so that ``plainly meta`` says the same of them.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """What an owner sees and does: the live figures, the people, the disagreements, the exports, the trail."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import tempfile

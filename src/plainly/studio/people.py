@@ -4,8 +4,6 @@ Opening a link changes nothing, because chat programs and mail scanners open lin
 are no passwords: a personal link leads its person back in until it is revoked, an owner's link works once.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,5 @@
 """A request that is answered with no: the status, a code for the page's script, and a sentence for the person."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,7 +1,5 @@
 """What the studio's actions return, each a ``Result``: all are parts of the schema plainly.studio/1."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The route table. Who may call what stands beside the path, and the security tests are generated from this list."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal

@@ -3,8 +3,6 @@
 Answers are only ever added: an edit is a new row with the next revision, and nothing is deleted.
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Serving: one process, loopback unless told otherwise, ready in under two seconds."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import ipaddress

@@ -6,8 +6,6 @@ answer is acknowledged after the commit that holds it, never before. PostgreSQL 
 each.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import queue

@@ -1,7 +1,5 @@
 """What an answer may hold, task by task: checked on the way in, so that nothing has to be repaired on the way out."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence

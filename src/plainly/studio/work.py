@@ -1,7 +1,5 @@
 """What a rater's page asks for: the next items, a place for the answers, and the answers given before."""
 
-from __future__ import annotations
-
 import re
 import time
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """What readability formulas count in a text, as additive rows: one memo per way of counting."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import Literal

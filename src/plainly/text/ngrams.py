@@ -5,8 +5,6 @@ So numbering pairs, order by order, numbers all n-grams of all items: of each or
 numbers, and whatever is counted is an array over these numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -4,8 +4,6 @@ A chunk may end a sentence (``End``) and may begin one (``Start``); whether a bo
 on these two alone. A stretch without a word is no sentence: stops and quotation marks by themselves never count.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Sequence

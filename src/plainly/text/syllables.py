@@ -4,8 +4,6 @@ The rules need nothing installed, so that a number does not depend on what is. T
 the tests.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import tomllib

@@ -5,8 +5,6 @@ memo from chunk to token ids turns tokenising into dictionary look-ups and one g
 across white space (Moses, intl, zh, char) are run on whole texts.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import re

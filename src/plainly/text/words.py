@@ -4,8 +4,6 @@ Flesch (1948) counts contractions, hyphenated words, abbreviations and figures a
 Scripts written without spaces (Chinese, Japanese) have a word per character, for want of a segmenter.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -5,8 +5,6 @@ both sides: the first is what was kept, the second and third are what moved. The
 running maximum a row, for all pairs of a batch together, because an unaligned word costs nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ A group in one text is one text-bound annotation with its label. A group in both
 nothing is lost on the way there and back.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

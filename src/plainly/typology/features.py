@@ -4,8 +4,6 @@ A fact is a template and a value, hashed to a row of the model's table. Facts ar
 counterpart, the run of unaligned words that it stands in, and what stands in the same gap on the other side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, TypeVar
 

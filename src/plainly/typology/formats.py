@@ -1,7 +1,5 @@
 """Annotated pairs in files: Yawat, JSONL, brat and a plain table, told apart by name; or a named data set."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -5,8 +5,6 @@
 ['delcst', 'split']
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 

@@ -4,8 +4,6 @@ The lists in ``lexicon.toml`` are short and closed (determiners, prepositions, a
 is a content word. English; another language replaces the file.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ What decides whether a deletion is a modifier, a clause or something else is how
 each word also looks at the top of the unaligned stretch that it stands in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple

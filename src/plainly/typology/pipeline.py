@@ -1,7 +1,5 @@
 """From texts to what a labeller decides on, in batches: words, alignment, the rules' opinion, the model's facts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

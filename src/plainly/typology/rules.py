@@ -4,8 +4,6 @@ Each rule says what an annotator would see first: a stop inside the output split
 words of one root changed their form, words in the same gap on both sides replaced one another, the rest came or went.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

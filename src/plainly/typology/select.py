@@ -4,8 +4,6 @@ The published subsets of ASSETann left removed references as blank lines, which 
 moved its scores by up to five points (``plainly reproduce assetann``). Here references are ragged, as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, cycle, repeat

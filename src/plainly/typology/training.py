@@ -7,8 +7,6 @@ Needs PyTorch (the extra ``torch``) and the data set ``assetann/annotations``. E
 by the guide, what was done to them is not annotated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any

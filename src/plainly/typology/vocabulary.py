@@ -1,7 +1,5 @@
 """The vocabulary: 26 operations and err, as data in ``typology.toml``, and how other typologies map onto it."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

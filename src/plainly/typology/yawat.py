@@ -4,8 +4,6 @@ A line of ``.aln`` is ``ID source,tokens:output,tokens:label …``. What is read
 the file was canonical: one line feed after each line, one space between groups, and no blank lines.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

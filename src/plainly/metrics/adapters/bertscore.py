@@ -1,7 +1,5 @@
 """BERTScore (Zhang et al. 2019) with any encoder and layer, as the authors' package counts it."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections import Counter

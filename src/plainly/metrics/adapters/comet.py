@@ -5,8 +5,6 @@ encoder that hparams.yaml names only the configuration and the tokenizer are nee
 its layers (softmaxed shares, each layer normalised over the tokens of its text) and a small network, the estimator.
 """
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import dataclass
 from functools import lru_cache

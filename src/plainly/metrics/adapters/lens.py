@@ -4,8 +4,6 @@ LENS encodes source, output and reference one by one; LENS-SALSA reads output an
 and tags tokens. Both see lower-cased text, as in the authors' package, lens-metric.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ close the answer is in words (F1), and how close in meaning (BERTScore). Recall 
 source asked of the output, precision the mean over those of the output asked of the source, the score the mean of both.
 """
 
-from __future__ import annotations
-
 import re
 import string
 from collections import Counter

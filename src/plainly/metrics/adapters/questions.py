@@ -5,8 +5,6 @@ has an answer there, a third may say how much a question matters. The formats of
 20 tokens written are those of the authors' package (0.2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Published models with one head: SLE, MeaningBERT, entailment, and any regressor by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """Published weights: loading them, running texts through them in sorted batches, and what their metrics share."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ core runs batches of its own: at these sizes, threads that share one batch wait 
 result does not depend on its batch beyond 1e-3 (measured: 1e-5), because every token is quantised by itself.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

@@ -6,8 +6,6 @@ and participants are the heads of subjects, objects and prepositional phrases. T
 cannot be compared with published SAMSA scores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple

@@ -5,8 +5,6 @@ middle layer that training held to the original sentence encoder, so they still 
 Published BERTScore numbers come from other encoders and cannot be compared with it; ``bertscore`` is for those.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """SLE: how simple a sentence is, without references, as a small model trained on open levelled texts estimates it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar

@@ -3,8 +3,6 @@
 print(plainly.audit(evalset, outputs={"A": outputs_a, "B": outputs_b}, metrics=["sari", MyMetric()]))
 """
 
-from __future__ import annotations
-
 from plainly.questions.audit.attack import Attack, Item, attack
 from plainly.questions.audit.outcome import Audit, audit
 

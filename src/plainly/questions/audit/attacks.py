@@ -10,8 +10,6 @@ fits the drop of BLEU beside that of the replacing modifications), any word may 
 first of the longest.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

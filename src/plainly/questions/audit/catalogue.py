@@ -1,7 +1,5 @@
 """Every attack that comes with plainly, by name, and the choice among them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from plainly import registry

@@ -1,7 +1,5 @@
 """Curves of a sweep as pictures, like Figures 1–3 of Tanprasert & Kauchak (2021): SVG for print, PNG for slides."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An audit from beginning to end: attacks on systems, curves of metrics, and what they say."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Metrics that people bring: anything with ``measure`` and ``score`` is made into a metric, with sensible defaults."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from typing import Any, cast

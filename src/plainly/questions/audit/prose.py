@@ -1,7 +1,5 @@
 """A verdict in words. Every sentence follows from a number in the verdict; nothing is said that was not measured."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

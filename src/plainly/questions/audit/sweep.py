@@ -8,8 +8,6 @@ Every (attack, trial) has its own stream of random numbers, so a table is the sa
 for any choice of other attacks beside.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

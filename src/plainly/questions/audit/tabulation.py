@@ -1,7 +1,5 @@
 """The tables of an audit, shaped like those of Tanprasert & Kauchak (2021): attacks down, levels or parts across."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

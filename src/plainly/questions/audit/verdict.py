@@ -4,8 +4,6 @@ Distances are in units of the spread between the real systems: 1 is as far as fr
 attack that gains 1 takes the last to the first place.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The words that attacks work with: the small lists that this project wrote, and where words stand in a text."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import tomllib

@@ -5,8 +5,6 @@
 ['empty-outputs']
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

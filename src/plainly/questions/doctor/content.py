@@ -1,7 +1,5 @@
 """Checks of what is there: empty, double, identical, cut off, copied; and metrics that reward a copy."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 This is no language identifier: it knows when outputs are plainly not in the language of their sources.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

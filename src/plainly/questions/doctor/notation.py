@@ -1,7 +1,5 @@
 """Checks of how texts are written: tokenisation, brackets, entities, case, encoding."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import partial

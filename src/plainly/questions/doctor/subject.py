@@ -1,7 +1,5 @@
 """What the checks look at: a set, its outputs, and what is counted in each of its collections of texts, once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """All coefficients of agreement for each dimension of some ratings, with their intervals, and the raters themselves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

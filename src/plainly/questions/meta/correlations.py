@@ -1,7 +1,5 @@
 """What is known of metrics against people: correlations, which metric agrees better, and metrics among themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args

@@ -1,7 +1,5 @@
 """What every answer about ratings says of them, and an estimate in a table and as a record."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 from plainly.ratings.types import Judgements

@@ -1,7 +1,5 @@
 """Dimensions against each other: does what makes an output simple cost it its meaning (Schwarzer and Kauchak 2018)?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """``plainly.meta``: does a metric agree with people, do people agree with each other, what do dimensions cost?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

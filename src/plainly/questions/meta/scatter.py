@@ -1,7 +1,5 @@
 """Scatter plots with the fitted line: a metric against people, one dimension against another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Metrics against people: by output and by system, by dimension and by slice, and which metric agrees better."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@
 1.0
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack

@@ -1,7 +1,5 @@
 """What systems do to sentences, beside what people do to the same sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack

@@ -1,7 +1,5 @@
 """Do annotators mark the same operations, by their guide's rules? Agreement token by token, and repairs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

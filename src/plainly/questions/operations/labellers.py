@@ -1,7 +1,5 @@
 """How good a labeller is: against people's annotations, beside baselines and beside people themselves."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

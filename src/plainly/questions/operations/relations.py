@@ -4,8 +4,6 @@ Correlation looks at one operation at a time. Regression asks how well all of th
 and is judged on sources that it was not fitted to.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

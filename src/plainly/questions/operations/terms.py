@@ -1,7 +1,5 @@
 """The operations themselves: what each label means, and how other typologies map onto them."""
 
-from __future__ import annotations
-
 from plainly.questions.operations.labelling import SCHEMA
 from plainly.result import Listing
 from plainly.typology import vocabulary

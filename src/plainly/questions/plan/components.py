@@ -1,8 +1,6 @@
 """Where ratings vary: between outputs, and between raters of one output. From these follow the sentences and raters
 that are needed for any difference that matters, without drawing anything."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 

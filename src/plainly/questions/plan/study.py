@@ -1,7 +1,5 @@
 """The plan: all resamplings of a pilot, the power that follows from it, and the answer in sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Unpack

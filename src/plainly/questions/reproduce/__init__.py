@@ -4,8 +4,6 @@ Adding a recipe: a module with ``run(options) -> list[Cell]`` and ``conclusions(
 tables as data in ``published/NAME.toml``, and its name here.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterable
 from pathlib import Path

@@ -10,8 +10,6 @@ What the recipe had to find out:
   ``sound`` keeps sources apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations

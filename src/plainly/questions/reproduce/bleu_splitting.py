@@ -11,8 +11,6 @@ What the recipe had to find out:
 - The agreement of raters is reproduced for meaning only, whichever systems and rounding are taken.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable, Sequence

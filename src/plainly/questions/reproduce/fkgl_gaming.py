@@ -13,8 +13,6 @@ Dress-Ls, EncDecA, Hybrid and PBMT-R, one sentence a line. What the recipe had t
   one too. ``ours`` is Dress-Ls's value there, ``sound`` the value of the system that the table names.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -10,8 +10,6 @@ What the recipe had to find out:
   for SARI it is .40, not .11, which changes what the paper says of SARI.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -6,8 +6,6 @@ word. Against Punkt itself on 87 tokenised files of 50 to 762 lines this gives t
 or one less for the other 7.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from plainly.text.sentences import End, Start, end_of, start_of

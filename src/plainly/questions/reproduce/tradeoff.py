@@ -7,8 +7,6 @@ Simplicity-DA, where broken outputs are rated low on everything; that sentences 
 both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
