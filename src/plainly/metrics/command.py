@@ -6,7 +6,7 @@ import shlex
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Command:
     runs_programs: ClassVar[bool] = True  # never for a spec that stands in a data file
 
     run: str = ""
-    better: Better = "higher"
+    better: Literal["higher", "lower", "neither"] = "higher"
 
     def __post_init__(self) -> None:
         if not self.run.strip():

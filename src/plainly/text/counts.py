@@ -28,7 +28,7 @@ def count(texts: Sequence[str], *, split: str = "rules", syllable: str = "rules"
         return np.column_stack((sentences.count_chunked(block), block.sums(slice(sentences.FACTS.stop, None))))
 
     rows = _memo(syllable).rows(texts, read)
-    if split == "punkt":
+    if split == "punkt" and len(texts):
         rows[:, 0] = punkt_counts(texts)
     return rows
 
