@@ -102,15 +102,15 @@ def similarity(source: Ints, output: Ints, table: Ints) -> Floats:
     return fit
 
 
-def _best_chain(weights: Floats) -> npt.NDArray[np.intp]:
-    """The heaviest chains in order on both sides, as three rows: pair, source place and output place of every link."""
+def _best_chain(weights: Floats) -> list[npt.NDArray[np.intp]]:
+    """The heaviest chains in order on both sides, as arrays: pair, source place, output place of every link."""
     pairs, rows, columns = weights.shape
     best = np.zeros((rows + 1, pairs, columns + 1), dtype=np.float32)
     for number in range(rows):
         step = best[number].copy()
         np.maximum(step[:, 1:], best[number][:, :-1] + weights[:, number], out=step[:, 1:])
         np.maximum.accumulate(step, axis=1, out=best[number + 1])
-    links = [np.zeros((3, 0), dtype=np.intp)]
+    links = [(np.zeros(0, dtype=np.intp),) * 3]
     row_at, column_at = np.full(pairs, rows), np.full(pairs, columns)
     active = np.arange(pairs)
     while len(active):
@@ -120,12 +120,12 @@ def _best_chain(weights: Floats) -> npt.NDArray[np.intp]:
         left = ~up & (best[row, active, column - 1] == here)
         matched = ~(up | left)
         if matched.any():
-            links.append(np.stack([active, row - 1, column - 1])[:, matched])
+            links.append((active[matched], row[matched] - 1, column[matched] - 1))
         row_at[active] -= up | matched
         column_at[active] -= left | matched
         done = (row_at[active] == 0) | (column_at[active] == 0) | (here == 0)
         active = active[~done]
-    return np.concatenate(links, axis=1)
+    return [np.concatenate(places) for places in zip(*links, strict=True)]
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Ints:
