@@ -199,7 +199,7 @@ def test_an_interrupted_run_leaves_a_partial_result_that_says_so(
     found = json.loads(stopped.stdout)
     assert found["complete"] is False
     assert 0 < found["items"] == found["rows"]["read"] < found["rows"]["total"] == 1200
-    assert found["warnings"][0]["code"] == "partial"
+    assert "partial" in {warning["code"] for warning in found["warnings"]}
     assert 0 < found["systems"][0]["scores"]["sari"]["value"] < 100
     assert main(arguments) == 0
     rest = capsys.readouterr()
