@@ -204,9 +204,8 @@ def test_people_are_the_references_or_annotated_pairs() -> None:
 
 
 def test_every_action_has_a_function_that_the_docs_name() -> None:
-    rows = re.findall(
-        r"^\| (`[a-z`, ]+) \| (`[a-z_.`, ]+) \|$", (ROOT / "docs" / "operations.md").read_text("utf-8"), re.M
-    )
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[a-z`, ]+) \| (`[a-z_.`, ]+) \|$", text, re.MULTILINE)
     named = {action for actions, _ in rows for action in re.findall(r"`(\w+)`", actions)}
     parser = argparse.ArgumentParser()
     configure(parser)

@@ -94,10 +94,10 @@ class _Pool:
                     raise value
                 else:
                     finished, worker.task, worker.told = worker.task, None, 0
-                    if waiting:  # before the result is looked at, so that the worker need not wait for that
+                    if waiting:  # before the result is unpacked, so that the worker need not wait for that
                         self._give(worker, waiting.popleft(), tasks)
                     if finished is not None:
-                        yield finished, value
+                        yield finished, pickle.loads(value)
 
     def close(self) -> None:
         for worker in self._workers:
@@ -140,7 +140,7 @@ def _serve(pipe: Connection, pickled: bytes) -> None:
         while True:
             task = pipe.recv()
             try:
-                answer = ("done", work(task, tell))
+                answer: tuple[str, Any] = ("done", pickle.dumps(work(task, tell)))
             except PlainlyError as error:
                 answer = ("error", BadInput(*error.args))
             except Exception as error:

@@ -116,8 +116,8 @@ def train_on_all(
     labels, ready = _examples(pairs, settings.buckets, parser)
     kept = [example for example, pair in zip(ready, pairs, strict=True) if "err" not in pair.labels]
     weights = train(kept, labels, settings, progress=progress)
-    made = {"data": data, "licence": "CC-BY-NC-4.0", "pairs": len(kept), "settings": asdict(settings)}
-    return replace(weights, card={**made, "parser": parser is not None, **weights.card})
+    about = {"data": data, "licence": "CC-BY-NC-4.0", "pairs": len(kept), "settings": asdict(settings)}
+    return replace(weights, card={**about, "parser": parser is not None, **weights.card})
 
 
 def cross_validate(

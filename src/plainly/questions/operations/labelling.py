@@ -168,7 +168,7 @@ class LabelledCorpus(Result):
         said = [f"{self.pairs:,} pairs labelled into {self.folder} ({reading.parts} parts)"]
         if reading.resumed:
             said.append(f"{reading.resumed} of {reading.parts} parts were labelled before")
-        return [*licence(self.notice), *(Note(f"plainly: {text}") for text in said), *reading.notes()]
+        return [*licence(self.notice), *map(Note, said), *reading.notes()]
 
 
 def label_corpus(
