@@ -3,6 +3,8 @@
 Every key that is not known is an error, because a misspelt ``overlapp`` that is ignored costs a week of ratings.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import tomllib
