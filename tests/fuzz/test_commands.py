@@ -19,7 +19,7 @@ from . import nasty
 
 pytestmark = pytest.mark.long
 # Commands that would start a server or train for hours are given only what they must refuse.
-SKIPPED = {"studio": ("serve",), "train": ()}
+SKIPPED = {"studio": ("serve",), "operations": ("train",)}
 # --force overwrites on purpose; engines and their addresses have tests of their own.
 UNTRIED = ("--help", "--debug", "--engine", "--address", "--force", "--processes")
 CASES = int(os.environ.get("PLAINLY_FUZZ", "3000"))

@@ -63,7 +63,10 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 
 def check_targets(args: argparse.Namespace, *paths: str | None) -> None:
     """Raise unless all these files may be written, before anything is computed; none may be one that is read."""
-    read = [getattr(args, name, None) for name in ("source", "table", "groups", "ratings", "config", "scores", "saved")]
+    read = [
+        getattr(args, name, None)
+        for name in ("source", "table", "groups", "ratings", "config", "scores", "saved", "set")
+    ]
     read += [*(getattr(args, "references", None) or ()), *(getattr(args, "systems", None) or ())]
     inputs = [path for path in read if isinstance(path, str)]
     inputs += [path.partition("=")[2] for path in inputs if "=" in path]
