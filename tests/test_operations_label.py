@@ -221,3 +221,8 @@ def test_processes_change_nothing() -> None:
     assert several.pairs == alone.pairs
     assert sum(told) == len(alone.pairs)
     assert [pair.part for pair in alone.pairs] == ["copy"] * len(texts["sources"]) + ["editor"] * len(texts["sources"])
+
+
+@pytest.mark.parametrize("name", ["light", "rules"])
+def test_pairs_without_words_have_no_operations(name: str) -> None:
+    assert [pair.groups for pair in labeller(name).label([""], [""])] == [()]

@@ -259,7 +259,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     def table(self) -> Table:
         """The scores alone."""
         shown = {spec: tuple(getattr(metric, "shown", metric.outputs[:1])) for spec, metric in self.metrics.items()}
-        header = ["system"]
+        header, columns = ["system"], self._counted()
         for spec, names in shown.items():
             # SARI's headline is called sari; that of edits is called kept, and says so.
             name = self.metrics[spec].name
@@ -275,20 +275,20 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
                 ends = (estimate.low, estimate.high) if estimate else (None, None)
                 cells.append(interval(scores.corpus[names[0]], *ends))
                 cells += [interval(scores.corpus[name], None, None) for name in names[1:]]
-            rows.append((*cells, *(str(counts.get(system, 0)) for counts in self._counted().values())))
-        return Table((*header, *self._counted()), tuple(rows))
+            rows.append((*cells, *(str(of_systems.get(system, 0)) for of_systems in columns.values())))
+        return Table((*header, *columns), tuple(rows))
 
     def _counted(self) -> dict[str, dict[str, int]]:
         """How many outputs are blank, and on how many items a metric is undefined, where that happens at all."""
         blank = {
             system: sum(not text or text.isspace() for text in texts) for system, texts in (self.outputs or {}).items()
         }
-        counted = {"blank": blank} if any(blank.values()) else {}
+        columns = {"blank": blank} if any(blank.values()) else {}
         for spec in self.metrics:
             of_systems = {system: scores.undefined or 0 for system, scores in self.of_metric(spec).items()}
             if any(of_systems.values()):
-                counted[f"{spec}: undefined"] = of_systems
-        return counted
+                columns[f"{spec}: undefined"] = of_systems
+        return columns
 
     def notes(self) -> list[Note]:
         """How many items, which intervals, what the metrics are blind to, and what may be wrong with the input."""

@@ -96,7 +96,9 @@ def predict(
     state, states = first, []
     for matrix, bias in weights.layers:
         padded = np.concatenate([np.zeros((1, state.shape[1]), dtype=np.float32), state])
-        seen = np.concatenate([padded[neighbours].reshape(len(state), -1), padded[counterparts]], axis=1)
+        seen = np.concatenate(
+            [padded[neighbours].reshape(len(state), neighbours.shape[1] * state.shape[1]), padded[counterparts]], axis=1
+        )
         state = np.maximum(seen @ matrix + bias, 0)
         states.append(state)
     final = np.concatenate([first, states[0] + states[1]], axis=1)

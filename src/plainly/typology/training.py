@@ -77,7 +77,7 @@ def train(
     chosen: Sequence[Example], labels: LabelSets, settings: TrainingSettings, *, progress: Progress = unseen
 ) -> NetworkWeights:
     """Fit the network to examples; its card holds the mean loss a pair of each epoch."""
-    if not chosen or not any(len(side) for example in chosen for side in example.labels):
+    if not chosen or not all(map(len, labels)) or not any(len(side) for example in chosen for side in example.labels):
         raise BadInput(
             "There are no annotated pairs to learn from, or too few to leave some out and learn from others."
         )
