@@ -1,18 +1,21 @@
-"""How good and how fast the shipped model is: every figure of its model card, computed from the public data sets.
+"""How good and how fast the shipped models are: figures of their model cards, computed from the public data sets.
 
     python bench/learned.py human cefr meaning speed
+    python bench/learned.py quality pairs
     python bench/learned.py published        (needs torch and transformers; on a GPU where there is one)
 
-``human`` and ``meaning`` read Simplicity-DA: run them to check a finished model, never to choose one. ``ratings`` reads
-the other public ratings, on which choices were made. ``published`` compares our adapter for published weights with the
-way the published SLE scorer goes through its texts, on the same random weights of the same size. What attacks do to it
-is the business of ``plainly audit -m sle``.
+``human``, ``meaning`` and ``quality`` read Simplicity-DA: run them to check a finished model, never to choose one.
+``ratings`` reads the other public ratings, on which choices were made. ``speed`` and ``pairs`` remember nothing; they
+say how busy the machine was (``load``), and what two cores would do that do nothing else. ``published`` compares our
+adapter for published weights with the way the published SLE scorer goes through its texts, on the same random weights
+of the same size. What attacks do to the models is the business of ``plainly audit``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -24,8 +27,10 @@ from scipy.stats import spearmanr
 from plainly import data
 from plainly.evalset import EvalSet
 from plainly.learn.documents import close_up
-from plainly.metrics.learned import encoder
+from plainly.metrics.learned import encoder, levels, scorecache
+from plainly.metrics.learned.cefr import number_of
 from plainly.metrics.learned.meaning import Meaning
+from plainly.metrics.learned.quality import Quality
 from plainly.metrics.learned.sle import Sle
 from plainly.protocol import Floats
 
@@ -62,28 +67,100 @@ def ratings(model: str) -> dict[str, Any]:
 
 
 def cefr(model: str) -> dict[str, Any]:
-    """The second head against the CEFR levels of two teachers, on test sentences."""
+    """Levels of test sentences against people's (CEFR-SP, ReadMe++), of TSAR's trial texts against their targets."""
     figures: dict[str, Any] = {}
     estimates, truths = [], []
-    loaded = encoder.load(model)
+    reader = levels.load(model)
     for name in ("cefr-sp/wiki-auto", "cefr-sp/score"):
         table = data.table(name)
         chosen = [at for at, part in enumerate(table["part"]) if part == "test"]
-        estimate = loaded.estimates([close_up(table["sentence"][at]) for at in chosen])[:, loaded.heads.index("cefr")]
+        estimate = reader.levels([close_up(table["sentence"][at]) for at in chosen])
         truth = np.array([(table["level_a"][at] + table["level_b"][at]) / 2 for at in chosen])
         figures[f"{name} test"] = _correlation(estimate, truth)
         estimates.append(estimate)
         truths.append(truth)
     figures["both"] = _correlation(np.concatenate(estimates), np.concatenate(truths))
+    readme = data.table("readme/english")
+    chosen = [at for at, part in enumerate(readme["part"]) if part == "test"]
+    truth = np.array([readme["level"][at] for at in chosen], dtype=float)
+    figures["readme/english test"] = _correlation(reader.levels([readme["sentence"][at] for at in chosen]), truth)
+    figures["tsar2025/trial"] = aimed("tsar2025/trial", model)
     return figures
+
+
+def aimed(name: str, model: str) -> dict[str, float]:
+    """How references for two levels are told apart, and how far they are from their levels."""
+    evalset = data.load(name)
+    readings = levels.load(model).levels([row[0] for row in evalset.references])
+    targets = np.array([number_of(level) for level in evalset.columns["target"]])
+    easy, hard = readings[targets == 2], readings[targets == 3]
+    whole = np.clip(np.floor(readings + 0.5), 1, 6)
+    return {
+        "auroc": float(np.mean(easy[:, None] < hard)),
+        "rmse": float(np.sqrt(np.mean((whole - targets) ** 2))),
+        "A2": float(easy.mean()),
+        "B1": float(hard.mean()),
+    }
 
 
 def meaning(model: str) -> dict[str, Any]:
     """The meaning score against human ratings of meaning preservation."""
     table = data.table("simplicity-da/averages")
-    metric = Meaning(model=model)
+    metric = Meaning(variant="tokens", model=model)
     f1 = metric.score(metric.measure(EvalSet.of(table["orig_sent"]), table["simp_sent"]))[:, 0]
     return {"simplicity-da": _correlation(f1, np.array(table["meaning_zscore"], dtype=float))}
+
+
+def quality(model: str) -> dict[str, Any]:
+    """Quality and its parts against people, on the items of Simplicity-DA whose source no other ratings have."""
+    table, seen = data.table("simplicity-da/averages"), set()
+    for name, column in (
+        ("simpeval/past", "original"),
+        ("structural-simplicity/averages", "orig_sent"),
+        ("asset/ratings", "original"),
+    ):
+        seen |= {_bare(source) for source in data.table(name)[column]}
+    chosen = [at for at, source in enumerate(table["orig_sent"]) if _bare(source) not in seen]
+    metric = Quality(model=model)
+    evalset = EvalSet.of([table["orig_sent"][at] for at in chosen])
+    scores = metric.score(metric.measure(evalset, [table["simp_sent"][at] for at in chosen]))
+    asked = {"quality": "simplicity", "fluency": "fluency", "meaning": "meaning", "simplicity": "simplicity"}
+    systems = np.array([table["sys_name"][at] for at in chosen])
+    figures: dict[str, Any] = {}
+    for place, output in enumerate(metric.outputs):
+        people = np.array([table[f"{asked[output]}_zscore"][at] for at in chosen], dtype=float)
+        means = [[column[systems == system].mean() for system in set(systems)] for column in (scores[:, place], people)]
+        figures[f"{output} with {asked[output]}"] = _correlation(scores[:, place], people) | {
+            "between_systems": float(np.corrcoef(*means)[0, 1])
+        }
+    return figures
+
+
+def pairs(model: str) -> dict[str, Any]:
+    """Pairs a second on ASSET test as ``quality`` reads them, and how far a score depends on its batch and order."""
+    evalset, outputs = data.load("asset/test"), data.outputs("asset/test", "ACCESS")
+    metric = Quality(model=model)
+    metric.measure(evalset[:32], outputs[:32])
+    wall, cpu = np.inf, np.inf
+    for _ in range(3):
+        start, used = time.perf_counter(), time.process_time()
+        together = metric.score(metric.measure(EvalSet.of(evalset.sources), outputs))
+        wall, cpu = min(wall, time.perf_counter() - start), min(cpu, time.process_time() - used)
+    alone = [metric.score(metric.measure(evalset[[at]], [outputs[at]]))[0] for at in range(100)]
+    turned = metric.score(metric.measure(evalset[::-1], outputs[::-1]))[::-1]
+    return {
+        "pairs": len(outputs),
+        "per_second": len(outputs) / wall,
+        "per_second_of_two_full_cores": 2 * len(outputs) / cpu,
+        "load": os.getloadavg()[0],
+        "largest_difference_by_batch": float(np.abs(np.array(alone) - together[:100]).max()),
+        "largest_difference_by_order": float(np.abs(turned - together).max()),
+    }
+
+
+def _bare(text: str) -> str:
+    """A sentence without case, spaces and punctuation."""
+    return "".join(character for character in text.casefold() if character.isalnum())
 
 
 def speed(model: str) -> dict[str, Any]:
@@ -101,6 +178,7 @@ def speed(model: str) -> dict[str, Any]:
         "sentences": len(texts),
         "per_second": len(texts) / wall,
         "per_second_of_two_full_cores": 2 * len(texts) / cpu,
+        "load": os.getloadavg()[0],
         "largest_difference_by_batch": float(np.abs(alone - together[:100]).max()),
     }
 
@@ -178,14 +256,19 @@ SECTIONS: dict[str, Callable[[str], dict[str, Any]]] = {
     "cefr": cefr,
     "meaning": meaning,
     "speed": speed,
+    "quality": quality,
+    "pairs": pairs,
     "published": published,
 }
+_JUDGE = ("quality", "pairs")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", default=[name for name in SECTIONS if name != "published"])
-    parser.add_argument("--model", default=encoder.SHIPPED, help="a shipped model's name or a directory")
+    parser.add_argument("--model", help="a shipped model's name or a directory")
     arguments = parser.parse_args()
+    os.environ[scorecache.SWITCH] = "off"
     for section in arguments.sections:
         print(f"{section} …", file=sys.stderr)
-        print(json.dumps({section: SECTIONS[section](arguments.model)}, indent=1))
+        model = arguments.model or (encoder.JUDGE if section in _JUDGE else encoder.SHIPPED)
+        print(json.dumps({section: SECTIONS[section](model)}, indent=1))

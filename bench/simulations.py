@@ -13,13 +13,15 @@ import argparse
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import simulated_ratings as ratings
 
 import plainly
 from plainly.evalset import EvalSet
 from plainly.questions.compare import compare
-from plainly.sampling import Sampling
+from plainly.sampling import METHODS, Sampling
 from plainly.scoring.evaluate import from_rows
 from plainly.scoring.references import draw, with_intervals
+from plainly.stats.resample import Resampler, interval
 
 Floats = np.ndarray
 Row = tuple[str, str, str, float, float]
@@ -59,6 +61,28 @@ def experiment(
     return compare(evaluation, trials=trials, baseline="s0")
 
 
+def scores(times: int) -> Iterator[Row]:
+    """Coverage of the interval of one system's score, over items and over documents, by both kinds of interval."""
+    for n, groups in ((100, None), (359, None), (360, 12), (360, 30), (360, 60)):
+        for method in METHODS:
+            rng = np.random.default_rng(n + (groups or 0))
+            covered = 0
+            for _ in range(times):
+                labels = None if groups is None else [f"g{label}" for label in np.sort(rng.integers(groups, size=n))]
+                values = rng.gamma(2.0, size=n)
+                if labels is not None:
+                    level = dict(zip(sorted(set(labels)), rng.normal(size=len(set(labels))), strict=True))
+                    values = values + [level[label] for label in labels]
+                rows = np.stack([values, np.ones(n)], axis=1)
+                draws = Resampler(n, 400, 1, None if labels is None else tuple(labels))
+                (totals,) = draws.totals([rows])
+                sampling = Sampling(resamples=400, method=method)
+                (estimate,) = interval(draws.units(rows), Mean().score, totals, sampling=sampling)
+                covered += estimate.low <= 2.0 <= estimate.high
+            where = f"{n} items" if groups is None else f"{groups} groups of {n} items"
+            yield f"95 % interval of a score, {method}", where, "coverage", 0.95, covered / times
+
+
 def comparisons(times: int) -> Iterator[Row]:
     """Coverage of the difference, error without a difference, power at the difference that is called detectable."""
     settings = [(100, None), (359, None), (360, 12), (360, 30), (360, 60)]
@@ -95,7 +119,7 @@ def references(times: int) -> Iterator[Row]:
     asset, outputs = plainly.load("asset/test"), plainly.systems("asset/test")["ACCESS"]
     items = range(0, len(asset), 5)
     sources, texts = [asset.sources[item] for item in items], [outputs[item] for item in items]
-    for spec in ("sari", "bleu"):
+    for spec in ("sari", "bleu", "chrf"):
         for k in (2, 3, 5):
             rng = np.random.default_rng(k)
 
@@ -135,14 +159,23 @@ def references(times: int) -> Iterator[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=1000, help="experiments for each row")
-    parser.add_argument("--only", choices=("comparisons", "references"))
+    parts: dict[str, Callable[[int], Iterator[Row]]] = {
+        "scores": scores,
+        "comparisons": comparisons,
+        "references": references,
+        "by_item": ratings.by_item,
+        "by_system": ratings.by_system,
+        "between_metrics": ratings.between_metrics,
+        "agreements": ratings.agreements,
+        "plans": ratings.plans,
+    }
+    parser.add_argument("--only", choices=tuple(parts))
     args = parser.parse_args()
-    parts: dict[str, Callable[[int], Iterator[Row]]] = {"comparisons": comparisons, "references": references}
     print("| what | where | | printed | found |\n|---|---|---|--:|--:|")
     for name, part in parts.items():
         if args.only in (None, name):
             for what, where, measure, printed, found in part(args.times):
-                print(f"| {what} | {where} | {measure} | {printed:.2f} | {found:.3f} |", flush=True)
+                print(f"| {what} | {where} | {measure} | {printed:.3f} | {found:.3f} |", flush=True)
 
 
 if __name__ == "__main__":

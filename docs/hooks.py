@@ -27,6 +27,8 @@ NAVIGATION = {
         "Check a metric": "audit.md",
         "Does a metric agree with people?": "meta.md",
         "What do systems do?": "operations.md",
+        "Evaluate documents": "documents.md",
+        "Write for a level": "levels.md",
         "Find faults in texts": "doctor.md",
         "Plan a human evaluation": "plan.md",
         "Run a human evaluation": "studio.md",
@@ -43,6 +45,15 @@ NAVIGATION = {
         "Readability": "metrics-readability.md",
         "Edits and form": "metrics-edits.md",
         "Learned metrics": "learned-metrics.md",
+    },
+    "Languages": {
+        "Other languages": "languages.md",
+        "German": "language-de.md",
+        "French": "language-fr.md",
+        "Spanish": "language-es.md",
+        "Italian": "language-it.md",
+        "Portuguese": "language-pt.md",
+        "Dutch": "language-nl.md",
     },
 }
 

@@ -12,6 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 # Tests use no network; without this, transformers tries it for minutes before it says that weights are missing.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# What models say of texts is computed anew in every test, and nobody's cache is written to.
+os.environ["PLAINLY_SCORE_CACHE"] = "off"
 _DEFAULT_MIRROR = ROOT.parent / "shared" / "mirror"
 
 

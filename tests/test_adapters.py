@@ -22,6 +22,7 @@ transformers = pytest.importorskip("transformers")
 from plainly.metrics.adapters import bertscore, weights  # noqa: E402
 from plainly.metrics.adapters.bertscore import BertScore  # noqa: E402
 from plainly.metrics.adapters.lens import Lens, LensSalsa  # noqa: E402
+from plainly.metrics.adapters.levels import PublishedCefr  # noqa: E402
 from plainly.metrics.adapters.regressors import Entailment, MeaningBert, PublishedSle, Regressor  # noqa: E402
 
 SOURCES = ("the old dog ran to the big house", "a cat sat", "he was in it and she was not")
@@ -92,6 +93,41 @@ def test_entailment_finds_its_labels(tmp_path: Path, regressor: str) -> None:
     np.testing.assert_allclose(found[0, [0, 2]], [100 * float(truth[2]), 100 * float(truth[0])], atol=1e-3)
     with pytest.raises(BadInput, match="label2id"):
         _segments(Entailment(model=regressor), EvalSet.of(SOURCES))
+
+
+@pytest.fixture(scope="module")
+def classifiers(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return [_modern(tmp_path_factory.mktemp(f"classifier-{number}"), seed=number) for number in range(3)]
+
+
+def _modern(place: Path, *, seed: int) -> str:
+    """A tiny ModernBERT that names CEFR levels, as the shared task's do."""
+    torch.manual_seed(seed)
+    save_tokenizer(VOCABULARY, place)
+    levels = ("A1", "A2", "B1", "B2", "C1", "C2")
+    config = transformers.ModernBertConfig(
+        vocab_size=len(VOCABULARY), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        pad_token_id=0, bos_token_id=2, eos_token_id=3, cls_token_id=2, sep_token_id=3, initializer_range=0.8,
+        id2label=dict(enumerate(levels)), label2id={level: at for at, level in enumerate(levels)},
+    )  # fmt: skip
+    transformers.ModernBertForSequenceClassification(config).save_pretrained(place)
+    return str(place)
+
+
+def test_the_surest_of_three_classifiers_says_the_level(classifiers: list[str], regressor: str) -> None:
+    metric = PublishedCefr(*("B1", *classifiers), longest=64)
+    rows = metric.measure(EvalSet.of(SOURCES), OUTPUTS)
+    for row, output in zip(rows, OUTPUTS, strict=True):
+        answers = []
+        for place in classifiers:
+            model = transformers.AutoModelForSequenceClassification.from_pretrained(place).eval()
+            with torch.inference_mode():
+                tokens = transformers.AutoTokenizer.from_pretrained(place)(output, return_tensors="pt")
+                answers.append(model(**tokens).logits.softmax(-1)[0].max(-1))
+        surest = max(answers, key=lambda answer: float(answer.values))
+        assert row[0] == int(surest.indices) + 1
+    with pytest.raises(BadInput, match="id2label"):
+        PublishedCefr(None, regressor, regressor, regressor).measure(EvalSet.of(SOURCES), OUTPUTS)
 
 
 def test_bertscore_by_the_packages_formula(bare: str, tmp_path: Path) -> None:
@@ -321,9 +357,16 @@ STRANGE = ("", "   \t ", ". , ; !", "\x00 a\u2028b\x0b", "👩‍👩‍👧‍�
 
 @pytest.fixture(
     scope="module",
-    params=["sle-published", "meaningbert", "entailment", "regressor", "pair", "bertscore", "lens", "salsa"],
+    params=["sle-published", "meaningbert", "entailment", "regressor", "pair", "bertscore", "lens", "salsa", "cefr"],
 )
-def adapter(request: Any, tmp_path_factory: pytest.TempPathFactory, regressor: str, bare: str, roberta: str) -> Any:
+def adapter(
+    request: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+    regressor: str,
+    bare: str,
+    roberta: str,
+    classifiers: list[str],
+) -> Any:
     """Every adapter on a model of its own kind, for what holds of every metric."""
     place = tmp_path_factory.mktemp(request.param)
     labels = {"CONTRADICTION": 0, "NEUTRAL": 1, "ENTAILMENT": 2}
@@ -338,6 +381,7 @@ def adapter(request: Any, tmp_path_factory: pytest.TempPathFactory, regressor: s
         "pair": lambda: Regressor(model=regressor, reads="pair", longest=64),
         "bertscore": lambda: BertScore(model=bare, layer=2, longest=64),
         "lens": lambda: _checkpointed(place, bare, Lens, sizes=[16 * 7, 8, 1]),
+        "cefr": lambda: PublishedCefr("B1", *classifiers, longest=64),
         "salsa": lambda: _checkpointed(place, roberta, LensSalsa, sizes=[16, 8, 1]),
     }
     return made[request.param]()

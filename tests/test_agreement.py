@@ -317,3 +317,18 @@ def test_labels_have_a_rater_who_differs_far_more_than_most() -> None:
     others = [[at for at in range(7) if at != rater] for rater in range(7)]
     shares = [np.mean(matrix[:, [rater]] != matrix[:, rest]) for rater, rest in enumerate(others)]
     assert [found[f"r{at}"].distance for at in range(7)] == pytest.approx(shares)
+
+
+def test_outputs_of_one_item_are_drawn_together() -> None:
+    """Six copies of each unit are no new evidence: drawn by item, the interval is that of the units themselves."""
+    rng = np.random.default_rng(0)
+    alone = np.clip(np.rint(3 + rng.normal(size=(40, 1)) + rng.normal(scale=0.8, size=(40, 3))), 1, 5)
+    alone[0, :2] = np.nan  # a unit with one rating has no row
+    copies, items = np.repeat(alone, 6, axis=0), [f"{item:02}" for item in np.repeat(np.arange(40), 6)]
+    for make in (agreement.krippendorff, agreement.fleiss, lambda matrix: agreement.icc(matrix, model="mixed")):
+        wide, narrow = make(copies).estimate(groups=items), make(copies).estimate()
+        assert wide.n == narrow.n
+        assert wide.value == narrow.value
+        assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
+        once = make(alone).estimate()
+        assert wide.high - wide.low == pytest.approx(once.high - once.low, rel=0.05)

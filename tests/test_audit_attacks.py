@@ -8,8 +8,10 @@ import pytest
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
 from plainly.questions.audit import audit
-from plainly.questions.audit.attack import ATTACKS, Attack, SystemOutputs
+from plainly.questions.audit.attack import ATTACKS, Attack, Replacement, SystemOutputs
 from plainly.questions.audit.catalogue import chosen
+from plainly.questions.audit.names import Namer
+from plainly.questions.audit.wordlists import lists
 
 SOURCES = ("The feline perched upon the mat.", "Dogs habitually bark.", "Rain commenced to fall in Paris.")
 REFERENCES = (("The cat sat on the mat.", "A cat sat down."), ("Dogs often bark.",), ("It rained in Paris.",))
@@ -41,7 +43,7 @@ def test_there_are_the_six_of_the_paper_and_everything_else_that_was_asked_for()
         "replace-rand-the",
         "random-period+replace-longest",
     ]
-    assert len(ATTACKS) == 25
+    assert len(ATTACKS) == 31
     assert {attack.expected for attack in ATTACKS.values()} == {"better", "worse", "unchanged"}
 
 
@@ -60,7 +62,8 @@ def test_the_same_numbers_give_the_same_texts(attack: Attack) -> None:
 
 def test_only_attacks_that_say_so_are_random(attack: Attack) -> None:
     long = tuple(
-        f"{'One two three, 4 five six Seven eight. ' * 3}In {year} Anna met Bert." for year in (1901, 1955, 1988)
+        f"{'One two three, 4 five six seven eight. ' * 3}In {year} {name} met {name}a."
+        for year, name in ((1901, "Wolf"), (1955, "Carl"), (1988, "Odin"))
     )
     system = SystemOutputs(EVALSET, long)
     drawn = {tuple(attack.apply(system, _rng(seed))) for seed in range(12)}
@@ -72,7 +75,7 @@ def test_strange_outputs_do_not_break_it(attack: Attack, text: str) -> None:
     evalset = EvalSet.of(SOURCES[:1] * 2, references=REFERENCES[:1] * 2)
     attacked = attack.apply(SystemOutputs(evalset, (text, text)), _rng())
     assert len(attacked) == 2
-    if not text.strip() and attack.name not in ("copy-source", "other-reference", "oracle"):
+    if not text.strip() and attack.name not in ("copy-source", "other-reference", "oracle", "refusal"):
         assert [text.strip() for text in attacked] == ["", ""], "there is nothing to attack in an empty output"
 
 
@@ -118,6 +121,12 @@ def test_strange_outputs_do_not_break_it(attack: Attack, text: str) -> None:
         ("rarer-synonyms", "Houses burn.", {"Residences burn."}),
         ("commoner-synonyms", "They utilize automobiles.", {"They use cars."}),
         ("oracle", "anything", set(REFERENCES[0])),
+        ("refusal", "anything", set(lists().refusals)),
+        ("empty", "anything", {""}),
+        ("repeat-five-times", "Go on. ", {"Go on. Go on. Go on. Go on. Go on. "}),
+        ("chatty-opening", "Go on.", {f"{opening} Go on." for opening in lists().openings}),
+        ("markdown-wrapper", "Go on.", {"## Simplified text\n\n**Go on.**"}),
+        ("json-wrapper", 'Say "on".', {'{"simplified": "Say \\"on\\"."}'}),
     ],
 )
 def test_what_it_does_to_a_text_made_by_hand(name: str, before: str, after: set[str]) -> None:
@@ -142,12 +151,78 @@ def test_a_rare_word_comes_between_two_words() -> None:
 
 
 def test_names_come_from_other_outputs() -> None:
-    system = SystemOutputs(EVALSET, ("He met Anna in Rome.", "She knows Bert.", "I like Anna."))
+    evalset = EvalSet.of(["He met her.", "She knows him.", "I like her."])
+    system = SystemOutputs(evalset, ("He met Anna in Rome.", "She knows Bert.", "I like Anna."))
     attacked = ATTACKS["swap-names"].apply(system, _rng(3))
     assert attacked[1] != "She knows Bert."
     assert attacked[1] in ("She knows Anna.", "She knows Rome.")
     assert attacked[0].startswith("He met ")
     assert "Anna in Rome" not in attacked[0]
+
+
+def _namer(*texts: str) -> list[list[str]]:
+    """The names that are seen in each text beside the others."""
+    namer = Namer.of(texts)
+    return [[text[start:end] for start, end in namer.spans(text)] for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("In May the French army met Mr. Bell's men near New York.", ["Bell", "New York"]),
+        ('He said: "Nobody came." The Bank of England paid Anna\'s rent.', ["Bank of England", "Anna"]),
+        ("Berta Kahn slept. Then she and Berta left; I stayed.", ["Berta Kahn", "Berta"]),
+        ("Dogs bark on Monday. My friend dogs them.", []),
+        ("Five Ways To Leave Your Old House", []),
+        ("all is written small in rome", []),
+        ("She reads English-language books and Sudanese poems by Maya Ode.", ["Maya Ode"]),
+    ],
+)
+def test_a_name_is_more_than_a_capital_letter(text: str, names: list[str]) -> None:
+    assert _namer(text)[0] == names
+
+
+def test_a_first_word_is_a_name_where_it_is_one_elsewhere() -> None:
+    assert _namer("Anna ran.", "Clouds came to Anna.", "Clouds ran.") == [["Anna"], ["Anna"], []]
+
+
+def test_a_record_says_what_was_changed_and_where(attack: Attack) -> None:
+    texts = (
+        "In 1990 Anna Bell met 12 men in Rome, and it was cold.",
+        "He didn't see Bert . It rained.",
+        " ",
+        "猫很黑。",
+    )
+    evalset = EvalSet.of(("In 1990 a girl met men.",) * 4, references=[("She met men.",)] * 4)
+    system = SystemOutputs(evalset, texts)
+    records = attack.records(system, _rng(4))
+    assert [record.text for record in records] == attack.apply(system, _rng(4))
+    for text, record in zip(texts, records, strict=True):
+        assert record.applied == (record.text != text)
+        rebuilt, at = "", 0
+        for change, (start, end) in zip(record.changes, record.spans, strict=True):
+            assert text[change.start :].startswith(change.before)
+            assert record.text[start:end] == change.after
+            rebuilt += text[at : change.start] + change.after
+            at = change.start + len(change.before)
+        assert rebuilt + text[at:] == record.text
+
+
+def test_what_attacks_on_facts_record() -> None:
+    system = SystemOutputs(EVALSET, ("He met Anna in 1990. Anna left.", "She knows Bert.", "It is cold."))
+    changes = {name: ATTACKS[name].records(system, _rng(2)) for name in ("swap-names", "swap-numbers", "negate")}
+    names = changes["swap-names"]
+    assert [(change.start, change.before, change.after) for change in names[0].changes] == [
+        (7, "Anna", "Bert"),
+        (21, "Anna", "Bert"),
+    ]
+    assert [record.applied for record in names] == [True, True, False]
+    assert [record.changes[0].before if record.applied else "" for record in changes["swap-numbers"]] == [
+        "1990",
+        "",
+        "",
+    ]
+    assert changes["negate"][2].changes == (Replacement(5, "", " not"),)
 
 
 def test_numbers_keep_their_length_and_change() -> None:

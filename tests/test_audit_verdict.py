@@ -195,16 +195,36 @@ def test_tables_have_the_shapes_of_the_paper() -> None:
     assert "[0.25, 0.25]" in tables.plain(tabulation.levels(result.sweep, "worst", intervals=True))
 
 
+def test_the_share_of_items_whose_own_score_gets_worse() -> None:
+    result = _audit("lower", ["random-period", "oracle", "double-spaces"])
+    assert result.sweep.worse["best", "random-period", "stops-lower"] == 1.0, "one stop more each"
+    assert result.sweep.worse["best", "oracle", "stops-lower"] == 1.0, "of the two outputs that it changes"
+    assert result.sweep.worse["best", "double-spaces", "stops-lower"] == 0.0
+    assert _audit("higher", ["random-period"]).sweep.worse["best", "random-period", "stops-higher"] == 0.0
+    table = tabulation.items(result.sweep, list(result.verdicts.values()))
+    assert table.rows[0] == ("random-period", "worse", "100%", "100%")
+    never = Attack("never", lambda item, rng: item.output, "unchanged", "nothing")
+    assert math.isnan(_audit(attacks=[never]).sweep.worse["best", "never", "stops-higher"])
+
+
+def test_a_metric_that_is_undefined_at_the_end_is_judged_before_it() -> None:
+    outputs = {"A": ("One two three four.", "One two."), "B": ("One two three.", "One two three four five.")}
+    evalset = EvalSet.of(["One two three four five."] * 2)
+    verdict = audit(evalset=evalset, outputs=outputs, metrics=["fkgl"], attacks=["empty"], trials=1).verdicts["fkgl"]
+    assert verdict.effects[0].level < 1
+    assert not math.isnan(verdict.effects[0].gain)
+
+
 def test_what_the_page_says_about_public_data(mirror: Path) -> None:
     """The table in docs/audit.md."""
     evalset = data.load("turkcorpus/test")
     systems = {name: data.outputs(evalset.name, name) for name in ("ACCESS", "Dress", "Dress-Ls", "Hybrid", "PBMT-R")}
     worst = "random-period+replace-longest"
-    named = ["copy-source", worst, "repeat-clause", "negate", "hallucinate", "oracle"]
+    named = ["copy-source", worst, "repeat-clause", "negate", "hallucinate", "refusal", "oracle"]
     specs = ["sari", "bleu", "sari(variant=hf)", "fkgl"]
     verdicts = audit(evalset=evalset, outputs=systems, metrics=specs, attacks=named, trials=2).verdicts
     game = {spec: verdict.gameability for spec, verdict in verdicts.items()}
-    assert game == pytest.approx({"sari": 0.02, "bleu": 0.82, "sari(variant=hf)": 1.37, "fkgl": 1.67}, abs=0.03)
+    assert game == pytest.approx({"sari": 0.02, "bleu": 0.82, "sari(variant=hf)": 1.37, "fkgl": 2.02}, abs=0.03)
     ways = {spec: verdict.cheapest for spec, verdict in verdicts.items()}
     assert ways["sari"] is None
     said = {"bleu": ("copy-source", 0.56), "sari(variant=hf)": ("copy-source", 0.47), "fkgl": (worst, 0.42)}

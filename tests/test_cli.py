@@ -188,7 +188,7 @@ def test_saved_rows_give_the_scores_back(tmp_path: Path, capsys: pytest.CaptureF
         (["score", "--demo", "--save", "nowhere/x.npz"], "no directory"),
         (["score", "--columns", "source", "x.csv"], "ROLE=COLUMN"),
         (["metrics", "nothing"], "Unknown metric"),
-        (["metrics", "bleu", "--explain"], "Only sari"),
+        (["metrics", "chrf", "--explain"], "Only sari, bleu and fkgl"),
         (["metrics", "--explain"], "Which metric"),
     ],
 )
@@ -219,9 +219,7 @@ def test_wrong_lengths_leave_nothing_behind(files: Path, capsys: pytest.CaptureF
 
 
 def test_unknown_options_exit_with_two() -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["score", "--demo", "--no-such-option"])
-    assert stopped.value.code == 2
+    assert main(["score", "--demo", "--no-such-option"]) == 2
 
 
 def test_empty_outputs_are_scored_and_undefined_is_null(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

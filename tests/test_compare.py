@@ -14,9 +14,11 @@ import pytest
 from plainly.cli import main
 from plainly.evalset import EvalSet
 from plainly.questions.claims import claims
-from plainly.questions.compare import compare
+from plainly.questions.compare import compare, enough_trials
 from plainly.questions.comparisons import Comparisons
+from plainly.questions.overview import overview
 from plainly.render.numbers import p_value
+from plainly.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
 
 KEYS = {"system", "baseline", "metric", "test", "difference", "p_value", "p_holm", "p_bh", "low", "high", "effect_size"}
@@ -226,3 +228,30 @@ def test_mistakes_are_named(arguments, message, capsys):
 
 def test_p_values_as_people_read_them():
     assert [p_value(p) for p in (0.00012, 0.0123, 0.5, float("nan"))] == ["0.0001", "0.012", "0.50", "undefined"]
+
+
+@pytest.mark.parametrize(("systems", "trials"), [(3, 10_000), (25, 12_000)])
+def test_page_and_compare_make_the_same_claims_however_many_systems(systems: int, trials: int) -> None:
+    rng = np.random.default_rng(systems)
+    outputs = {
+        f"s{number}": [" ".join(["bird"] * 4 + ["elephant"] * int(rng.poisson(4 + number / 12))) for _ in range(40)]
+        for number in range(systems)
+    }
+    evaluation = evaluate(EvalSet.of(items=40), outputs, ["fkgl"], sampling=Sampling(resamples=50))
+    alone, page = compare(evaluation), overview(evaluation, labeller=None, audit=False).comparisons
+    assert page is not None
+    assert alone.trials == page.trials == enough_trials(evaluation) == trials
+    assert claims(alone) == claims(page)
+    for pair, shown in zip(alone.decided("fkgl"), page.decided("fkgl"), strict=True):
+        assert (pair.p_claim, pair.winner) == (shown.p_claim, shown.winner)
+    assert sum(pair.significant for pair in alone.decided("fkgl")) > 0 or systems == 3
+    assert "few-draws" not in {note.code for note in alone.notes()}
+    assert compare(evaluation, baseline="s0").trials == 10_000
+
+
+def test_subsets_make_the_family_larger(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("editor", "lexical", "split", "copy")
+    found = _run(capsys, "--demo", "-m", "fkgl", "--by", "length", *names)
+    assert found["trials"] == 10_000
+    assert "few-draws" not in {warning["code"] for warning in found["warnings"]}
+    assert _run(capsys, "--demo", "-m", "fkgl", "--trials", "50", *names[:2])["trials"] == 50

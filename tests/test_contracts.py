@@ -37,13 +37,16 @@ EXTRA_SPECS = (
     "sari(variant=t2t)",
     "sari(variant=joshua)",
     "sari(variant=d-sari)",
+    "sari(variant=d-sari-paper)",
     "bleu(lowercase=true)",
     "bleu(tokenize=moses)",
     "bleu(variant=multi-bleu)",
     "fkgl(variant=easse)",
     "chrf(word_order=2)",
     "tbleu(against=references)",
-    "meaning(against=references)",
+    "meaning(variant=tokens)",
+    "meaning(variant=tokens,against=references)",
+    "meaning(variant=judge)",
     "fkbleu(direction=printed)",
 )
 ALL_SPECS = (*(SPECS.get(name, name) for name in registry.METRICS), *EXTRA_SPECS)

@@ -152,55 +152,87 @@ def two_metrics(rng: np.random.Generator, strength: float, n: int = 200) -> tupl
     return human, human + rng.normal(size=n), human * strength + rng.normal(size=n)
 
 
-def permuted(
-    columns: tuple[np.ndarray, ...],
-    systems: list[str],
-    items: list[str],
-    permutations: int,
-    rng: np.random.Generator,
-    **options: bool,
-) -> dependent.CorrelationDifference:
-    swapped = dependent.swaps(systems, items, permutations=permutations, rng=rng)
-    return dependent.permute_both(*columns, systems=systems, swapped=swapped, **options)  # fmt: skip
-
-
-@pytest.mark.parametrize("test", ["williams", "permute-both"])
+@pytest.mark.parametrize("test", ["williams", "permute-items"])
 def test_tests_of_dependent_correlations_hold_their_level_and_find_differences(test: str) -> None:
     rng = np.random.default_rng(4)
-    systems, items = [f"s{i % 10}" for i in range(200)], [str(i // 10) for i in range(200)]
+    items = [str(i // 10) for i in range(200)]
 
     def p(strength: float) -> float:
         columns = two_metrics(rng, strength)
         if test == "williams":
             return dependent.williams(*columns).p_value
-        return permuted(columns, systems, items, 199, rng).p_value
+        return dependent.exchange(*columns, groups=items, permutations=199, rng=rng).p_value
 
     null = np.array([p(1.0) for _ in range(150)])
     assert 0.01 <= np.mean(null <= 0.05) <= 0.11
     assert np.mean([p(0.2) <= 0.05 for _ in range(20)]) > 0.9
 
 
-def test_permute_both_swaps_whole_systems_and_items() -> None:
-    # One system: the system swap exchanges the metrics altogether, which changes only the sign of the difference; with
-    # one item as well, every permutation is as extreme as what was seen.
-    columns = human, first, second = two_metrics(np.random.default_rng(0), -1.0, n=30)
-    found = permuted(columns, ["s"] * 30, ["i"] * 30, 99, np.random.default_rng(1))
-    assert found.p_value == 1
-    assert found.difference == pytest.approx(
-        correlate.correlation(human, first) - correlate.correlation(human, second), abs=1e-12
+def test_exchanging_goes_by_whole_groups_and_tries_all_ways_where_they_are_few() -> None:
+    human, first, second = columns = two_metrics(np.random.default_rng(0), -1.0, n=8)
+    rng = np.random.default_rng(1)
+    # One group: the metrics are exchanged altogether or not at all, and both ways are as extreme as what was seen.
+    assert dependent.exchange(*columns, groups=["i"] * 8, permutations=99, rng=rng).p_value == 1
+    # Eight systems: 2^8 ways, by brute force.
+    found = dependent.exchange(*columns, permutations=256, rng=rng, unit="systems")
+    assert found.test == "permute-systems, pearson, all 256 permutations"
+    one, other = (scipy.stats.zscore(x) for x in (first, second))
+    apart = []
+    for ways in itertools.product([False, True], repeat=8):
+        mixed = np.where(ways, other, one), np.where(ways, one, other)
+        apart.append(scipy.stats.pearsonr(human, mixed[0])[0] - scipy.stats.pearsonr(human, mixed[1])[0])
+    assert found.difference == pytest.approx(apart[0], abs=1e-9)
+    assert found.p_value == np.mean(np.abs(apart) >= abs(apart[0]) - 1e-9)
+    assert dependent.exchange(*columns, permutations=2000, rng=rng).p_value == found.p_value
+    drawn = dependent.exchange(*columns, permutations=255, rng=rng).p_value
+    assert drawn == pytest.approx(found.p_value, abs=0.1)
+
+
+@pytest.mark.parametrize("systems", [6, 10, 25])
+def test_a_test_between_systems_holds_its_level_where_systems_are_a_sample(systems: int) -> None:
+    rng = np.random.default_rng(systems)
+    ps = np.array(
+        [dependent.exchange(*two_metrics(rng, 1.0, n=systems), permutations=300, rng=rng).p_value for _ in range(300)]
     )
-    other = permuted(columns, ["s"] * 30, list(map(str, range(30))), 99, np.random.default_rng(1))
-    assert other.first == pytest.approx(scipy.stats.pearsonr(human, first).statistic, abs=1e-9)
-    assert other.p_value < 0.05
+    assert np.mean(ps <= 0.05) <= 0.08
+    assert (ps >= 2 / 2**systems).all()
 
 
-def test_permute_both_at_system_level_correlates_means() -> None:
+@pytest.mark.parametrize("kind", correlate.KINDS)
+def test_a_permutation_p_value_is_scipys_and_exact_where_it_can_be(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    statistic = {"pearson": scipy.stats.pearsonr, "spearman": scipy.stats.spearmanr, "kendall": scipy.stats.kendalltau}
+    x, y = rng.normal(size=6), rng.normal(size=6)
+    ours = correlate.permutation_p_value(x, y, kind=kind, permutations=5000, rng=rng)
+    theirs = scipy.stats.permutation_test(
+        (x,),
+        lambda order: abs(statistic[kind](order, y).statistic),
+        permutation_type="pairings",
+        n_resamples=np.inf,
+        alternative="greater",
+    )
+    assert ours == pytest.approx(theirs.pvalue, abs=1e-9)
+    x, y = rng.normal(size=(2, 30))
+    y = y + x / 2
+    drawn = correlate.permutation_p_value(x, y, kind=kind, permutations=5000, rng=rng)
+    assert drawn == pytest.approx(statistic[kind](x, y).pvalue, abs=0.01)
+
+
+def test_an_interval_over_units_is_fishers_and_covers() -> None:
     rng = np.random.default_rng(0)
-    columns = human, first, _ = two_metrics(rng, 0.5, n=60)
-    systems, items = [f"s{i % 6}" for i in range(60)], [str(i // 6) for i in range(60)]
-    found = permuted(columns, systems, items, 50, rng, system_level=True)
-    means = [[column[i::6].mean() for i in range(6)] for column in (human, first)]
-    assert found.first == pytest.approx(scipy.stats.pearsonr(*means).statistic)
+    x, y = rng.normal(size=(2, 12))
+    ours = correlate.over_units(correlate.correlation(x, y), kind="pearson", n=12, level=0.95, unit="systems")
+    theirs = scipy.stats.pearsonr(x, y).confidence_interval()
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+    assert np.isnan(correlate.over_units(1.0, kind="kendall", n=12, level=0.95, unit="systems").low)
+    truth = {"pearson": 0.6, "spearman": 6 / np.pi * np.arcsin(0.3), "kendall": 2 / np.pi * np.arcsin(0.6)}
+    x = rng.normal(size=(2000, 10))
+    y = 0.6 * x + 0.8 * rng.normal(size=x.shape)
+    for kind, value in truth.items():
+        drawn = correlate.rowwise(x, y, kind=kind)
+        intervals = [correlate.over_units(r, kind=kind, n=10, level=0.95, unit="systems") for r in drawn]
+        covered = np.mean([np.isnan(each.low) or each.low <= value <= each.high for each in intervals])
+        assert covered == pytest.approx(0.95, abs=0.02)
 
 
 def brute(metric: np.ndarray, human: np.ndarray, groups: list[str], threshold: float) -> float:
@@ -256,6 +288,6 @@ def test_faults_are_named() -> None:
     with pytest.raises(BadInput, match="pearson"):
         correlate.correlation([1, 2], [1, 2], kind="phi")  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="at least 1"):
-        dependent.swaps("ab", "ab", permutations=0, rng=np.random.default_rng(0))
+        dependent.exchange(*two_metrics(np.random.default_rng(0), 1.0), permutations=0, rng=np.random.default_rng(0))
     with pytest.raises(BadInput, match="take percentile"):
         correlate.correlate([1, 2, 3], [1, 3, 2], sampling=Sampling(method="bca"))

@@ -10,26 +10,26 @@ import pytest
 from plainly import data
 from plainly.data.readers import EVALSETS, TABLES
 from plainly.errors import BadInput, UnknownName
+from plainly.evalset import Absent
 
 ROOT = Path(__file__).resolve().parent.parent
 CARDS = list(data.cards())
 EVALUATION_SETS = [card.name for card in CARDS if card.kind == "evalset"]
-SPDX_OR_UNKNOWN = re.compile(r"unknown|CC-BY(-NC)?(-SA)?-\d\.\d")
+SPDX_OR_UNKNOWN = re.compile(r"unknown|CC-BY(-NC)?(-SA)?-\d\.\d|Apache-2.0|MIT")
 
 # What the mirror holds that no card needs, by the end of its path; copies of a card's file need no reason.
 NOT_IN_A_CARD = {
-    r"(?i)/licen[cs]e(\.markdown)?$": "a licence text; the cards name the licence and link to it",
+    r"(?i)/licen[cs]e(\.markdown|\.txt)?$": "a licence text; the cards name the licence and link to it",
     r"/README\.md$": "a description; the cards have their own",
-    r"/imperialite/tsar-2025-shared-task/": "no card yet: documents and target levels",
-    r"/JanB100/cochrane-auto/": "no card yet: documents",
-    r"/salesforce/simplification/": "no card yet: documents with edit categories",
-    r"/tareknaous/readme/": "no card yet: levels of sentences in several languages",
-    r"/babaknaderi/TextComplexityDE/": "no card yet: German",
-    r"/dmlls/cannot-dataset/": "no card yet: negations, to learn changed facts from",
+    r"/babaknaderi/TextComplexityDE/.*/source\.csv$": "all sentences; the rated ones are in a card",
     r"/AshOlogn/Evaluating-Factuality-in-Text-Simplification/": "no card yet: changed facts, to test with",
     r"/GRAAL-Research/csmd/": "no card yet: ratings of a study",
     r"/Int-Txt/[^/]+-int\.txt$": "apostrophes are lost and the level is named in the text; Int-Txt/Int-Txt is used",
 }
+
+
+# Outputs that stand beside the wrong items in the published file, as the card's notes say.
+SLIPPED = {"oneNRC/onenrc_output_run2_qwen332b_withtoolcall"}
 
 
 def by_name(card: data.Card) -> str:
@@ -63,7 +63,9 @@ def test_card_is_complete(card: data.Card) -> None:
     assert card.citation.count("{") == card.citation.count("}")
     assert card.items > 0
     assert card.files
-    readers = {"evalset": EVALSETS, "outputs": {"lines"}, "annotations": {"paths"}}.get(card.kind, TABLES)
+    readers = {"evalset": EVALSETS, "outputs": {"lines", "jsonl_by_id"}, "annotations": {"paths"}}.get(
+        card.kind, TABLES
+    )
     assert card.reader in readers
     for file in card.files:
         assert file.url.startswith("https://")
@@ -73,7 +75,7 @@ def test_card_is_complete(card: data.Card) -> None:
         assert (card.kind == "outputs") == (file.role == "output")
         assert file.system or card.kind != "outputs"
     roles = [file.role for file in card.files]
-    if card.kind == "evalset" and card.reader != "source_and_references_tsv":
+    if card.kind == "evalset" and card.reader in ("lines", "first_lines", "numbered_lines"):
         assert roles.count("source") == 1
         assert roles.count("reference") == len(roles) - 1
     assert bool(card.of) == (card.kind == "outputs")
@@ -120,7 +122,10 @@ def test_evaluation_set_loads(name: str) -> None:
     expected = {"asset": 10, "turkcorpus": 8, "hsplit": 4}.get(name.split("/")[0])
     if expected and name != "turkcorpus/test-simplewiki":
         assert set(evalset.reference_counts) == {expected}
-    if not card.within:
+    if card.reader in ("targeted_jsonl", "aligned_csv", "pairs_csv"):
+        assert evalset.groups is not None
+        assert len(set(evalset.ids)) == len(evalset)
+    elif not card.within:
         assert evalset.ids == tuple(str(i + 1) for i in range(len(evalset)))
 
 
@@ -137,7 +142,7 @@ def test_outputs_align_with_their_set(name: str) -> None:
         words = [_words(output) for output in outputs]
         own = sum(len(output & source) for output, source in zip(words, sources, strict=True))
         shifted = sum(len(output & source) for output, source in zip(words, sources[1:], strict=False))
-        assert own > 2 * shifted, system
+        assert own > 2 * shifted or system in SLIPPED, system
 
 
 def _words(text: str) -> set[str]:
@@ -149,6 +154,7 @@ def test_how_many_systems_there_are() -> None:
     assert counts["turkcorpus/test"] == 21
     assert counts["asset/test"] == 21 + 8 * 5
     assert counts["pwkp/test"] == 12
+    assert counts["tsar2025/test"] == 50
     assert counts["turkcorpus/test-legacy"] == 29 + 4 + 17 + 4
     assert counts["hsplit/first70"] == 23 + counts["hsplit/test"] - 16  # Sixteen of the rated systems are in both.
 
@@ -191,6 +197,24 @@ def test_assetann_subset_sizes() -> None:
     """Cardon et al. 2022: references left in each subset."""
     sizes = {"lexical": 2138, "syntactic": 2799, "add": 2040, "delete": 2866, "replace": 2719}
     assert {name: int(data.load(f"assetann/{name}").reference_counts.sum()) for name in sizes} == sizes
+
+
+@pytest.mark.usefixtures("mirror")
+def test_tsar_names_the_level_of_each_item() -> None:
+    evalset = data.load("tsar2025/test")
+    assert evalset.columns["target"] == tuple(name.rpartition("-")[2].upper() for name in evalset.ids)
+    assert evalset.groups is not None
+    assert len(set(evalset.groups)) == 100
+    outputs = data.outputs("tsar2025/test", "UoL-UPF/uol-upf_submission2")
+    assert sum(isinstance(output, Absent) for output in outputs) == 40
+
+
+@pytest.mark.usefixtures("mirror")
+def test_cochrane_auto_is_the_same_text_at_every_size() -> None:
+    documents, sentences = data.load("cochrane-auto/test"), data.load("cochrane-auto/test-sentences")
+    whole = dict(zip(documents.ids, documents.sources, strict=True))
+    assert sentences.groups is not None
+    assert all(source in whole[group] for source, group in zip(sentences.sources, sentences.groups, strict=True))
 
 
 def test_unknown_names_suggest_near_ones() -> None:

@@ -15,7 +15,7 @@ from rapidfuzz.distance import Indel
 from plainly.errors import BadSpec, MissingExtra
 from plainly.evalset import EvalSet
 from plainly.metrics import lexical
-from plainly.metrics.edits import Compression, Edits, LevenshteinEdits, Quality
+from plainly.metrics.edits import Compression, EasseQuality, Edits, LevenshteinEdits
 from plainly.metrics.form import Length, Splits
 from plainly.metrics.lexical import Lexical, third_quartile
 from plainly.protocol import Metric
@@ -26,7 +26,7 @@ METRICS: list[Metric] = [
     LevenshteinEdits(lowercase=True),
     Edits(),
     Compression(),
-    Quality(),
+    EasseQuality(),
     Splits(),
     Length(),
     Length(variant="kauchak"),
@@ -144,12 +144,14 @@ def test_quality_by_easse_definitions(mirror: Path, system: str) -> None:
     data = mirror / EASSE
     sources = (data / "test_sets/turkcorpus/test.truecase.detok.orig").read_text("utf-8").split("\n")[:359]
     outputs = (data / "system_outputs/turkcorpus/test" / system).read_text("utf-8").split("\n")[:359]
-    assert list(_scores(Quality(), sources, outputs).values()) == pytest.approx(_easse(sources, outputs), abs=1e-12)
+    assert list(_scores(EasseQuality(), sources, outputs).values()) == pytest.approx(
+        _easse(sources, outputs), abs=1e-12
+    )
 
 
 def test_a_copy_changes_nothing() -> None:
     texts = ["The cat sat. It slept.", "Mr. Smith (72) left..."]
-    assert set(_scores(Quality(), texts, texts).values()) == {0.0, 1.0}
+    assert set(_scores(EasseQuality(), texts, texts).values()) == {0.0, 1.0}
     edits = _scores(Edits(), texts, texts)
     assert (edits["kept"], edits["added"], edits["deleted"], edits["copies"]) == (1, 0, 0, 1)
     assert set(_scores(Compression(), texts, texts).values()) == {1.0}
@@ -234,8 +236,8 @@ def test_unknown_settings_are_refused() -> None:
     with pytest.raises(BadSpec, match="It may be"):
         Splits(sentences="punk")  # type: ignore[arg-type]
     with pytest.raises(BadSpec, match="It may be"):
-        Quality(sentences="stops")  # type: ignore[arg-type]
-    assert repr(Quality(lowercase=True)) == "quality(lowercase=true)"
+        EasseQuality(sentences="stops")  # type: ignore[arg-type]
+    assert repr(EasseQuality(lowercase=True)) == "easse-quality(lowercase=true)"
 
 
 def test_examples_in_the_documentation() -> None:

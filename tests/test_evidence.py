@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import pytest
@@ -34,6 +35,46 @@ def test_every_metric_has_evidence_with_papers_and_a_page() -> None:
     for key, paper in evidence.papers().items():
         assert f"{{{key}," in paper.bibtex
         assert paper.bibtex.count("{") == paper.bibtex.count("}")
+
+
+@pytest.mark.parametrize("name", sorted(registry.METRICS))
+def test_a_methods_section_names_the_models_and_variants_that_were_used(name: str) -> None:
+    """For every metric: what it used by name, and no published model for one of ours or of somebody else."""
+    cls = registry.metric_class(name)
+    fields = {field.name: field.default for field in dataclasses.fields(cls)}
+    metric = cls(**({"run": "x"} if name == "command" else {}))
+    text, known = evidence.for_methods(metric, name), evidence.evidence(cls)
+    assert text.startswith(name)
+    assert {paper.key for paper in (*known.cite, *known.after)} <= {paper.key for paper in known.papers}
+    for about in set(known.papers) - set(known.cite) - set(known.after):
+        named = [paper.short for paper in (*known.cite, *known.after)]
+        assert about.short in named or about.short not in text, "a paper about a metric is not the metric's"
+    if "variant" in fields:
+        assert f"variant {fields['variant']}" in text
+    models = [field for field in evidence._MODELS if isinstance(fields.get(field), str)]
+    for field in models:
+        assert str(fields[field]) in text
+        other = evidence.for_methods(cls(**{field: "my-own-weights"}), name)
+        assert f"{field} my-own-weights" in other
+        assert not fields[field] or str(fields[field]) not in other
+        for paper in known.cite[:1] if fields[field] else ():
+            assert f"as in {paper.short}" in other
+            assert f"but with another {field}" in other
+    ours = [value for value in map(str, fields.values()) if value.startswith("plainly-")]
+    assert ("made for plainly" in text) == bool(ours)
+    if ours:
+        assert not known.cite, "a model of ours is nobody's publication"
+        assert ("not as published there" in text) == bool(known.after)
+
+
+def test_metrics_that_cut_texts_off_say_so() -> None:
+    """Whoever has a longest text states it in the unit; the others take texts of any length, whole or in pieces."""
+    for name in registry.METRICS:
+        cls = registry.metric_class(name)
+        limited = any(field.name == "longest" for field in dataclasses.fields(cls))
+        unit = evidence.evidence(cls).unit
+        assert unit.startswith("a ")
+        assert not limited or name == "cefr-published" or "cut off" in unit, name
 
 
 def test_advice_is_the_same_everywhere(capsys: pytest.CaptureFixture[str]) -> None:

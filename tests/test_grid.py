@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import collections
+import csv
+import io
 import json
+import random
 import statistics
 from pathlib import Path
 
@@ -122,6 +126,87 @@ def test_a_wrong_grid_says_what_is_wrong(config: Path, change: tuple[str, str], 
     config.write_text(CONFIG.replace(*change), "utf-8")
     with pytest.raises(PlainlyError, match=message):
         read_config(config)
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        (("copy = ", '"my sys" = "{test_set}.src"\nmy-sys = '), ("'my sys'", "'my-sys'")),
+        (("copy = ", '"mine@1" = "{test_set}.src"\ncopy = '), ("'mine@1'", "'mine' with seed 1")),
+        (("[test_sets.second]", '[test_sets."second/x"]\nsource = "first.src"\n[test_sets."second-x"]'),
+         ("'second/x'", "'second-x'")),
+        (("copy = ", '"a/b" = "{test_set}.src"\n"a:b" = '), ("'a/b'", "'a:b'")),
+    ],
+)  # fmt: skip
+def test_two_names_that_would_share_a_file_are_refused(
+    config: Path, change: tuple[str, str], names: tuple[str, str]
+) -> None:
+    config.write_text(CONFIG.replace(*change), "utf-8")
+    with pytest.raises(BadInput, match="would both be kept as") as caught:
+        grid(config, processes=1)
+    assert all(name in str(caught.value) for name in names)
+    assert not (config.parent / "results").exists()
+
+
+def test_names_with_commas_quotes_and_lines_come_back_from_csv(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = 'one, "two"\nthree'
+    config.write_text(CONFIG.replace("copy = ", '"one, \\"two\\"\\nthree" = '), "utf-8")
+    for form in ("--csv", "--long"):
+        assert main(["grid", str(config), "--processes", "1", form]) == 0
+        rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+        assert {row["system"] for row in rows} == {name, "mine"}
+        assert all(None not in row for row in rows)
+
+
+# What may stand wherever a grid has a value, and names that files cannot have or that clash.
+WRONG = (
+    "1", "-1", "0.5", "nan", "inf", "true", '""', '" "', '"x"', r'"a\u0000b"', "[]", "[1]", '["x"]', "[[1]]",
+    "{}", "{x = 1}", "{set = 3}", "1979-05-27", '"nodir/x"', '["fkgl","fkgl"]', "[true]", "[1,1]", "[-1]", '["1"]',
+    '"."', '"first.src"', "{outputs = 3}", '{published = "x"}', "{published = 3}", '{outputs="{seed}"}', "9" * 30,
+    '"' + "a" * 300 + '"', '{source="first.src"}', '{table="first.src"}', '{source=["first.src"]}', "{references=3}",
+    '{columns=3, table="first.src"}', '{source="first.src", groups=3}', '{columns={source=3}, table="t.csv"}',
+    '"*.src"', '{source="first.src", references=[3]}', '{set="asset/test", source="x"}',
+    '{outputs="first.src", seeds=3}',
+)  # fmt: skip
+NAMES = ("x", '""', '"my sys"', "my-sys", '"mine@1"', '"a/b"', '".."', r'"\u0000"', '"é"', '"' + "k" * 300 + '"')
+GOOD_SET, GOOD_SYSTEM = '{source = "first.src", references = ["first.ref"]}', '"mine.{test_set}.{seed}.txt"'
+
+
+def _fuzzed(rng: random.Random) -> str:
+    def value(good: str) -> str:
+        return rng.choice(WRONG) if rng.random() < 0.12 else good
+
+    top = {"out": value('"results"'), "metrics": value('["fkgl"]'), "seeds": value("[1, 2]")}
+    lines = [f"{key} = {text}" for key, text in top.items() if rng.random() < 0.97]
+    if rng.random() < 0.04:
+        lines.append(f"{rng.choice([*NAMES, 'systems', 'test_sets'])} = {rng.choice(WRONG)}")
+    lines += ["[test_sets]", f"first = {value(GOOD_SET)}"]
+    if rng.random() < 0.2:
+        lines.append(f"{rng.choice(NAMES)} = {value(GOOD_SET)}")
+    lines += ["[systems]", f"mine = {value(GOOD_SYSTEM)}"]
+    for name in rng.sample(NAMES, rng.choice([0, 0, 0, 1, 2])):
+        lines.append(f"{name} = {value(chr(34) + 'first.src' + chr(34))}")
+    return "\n".join(lines)
+
+
+def test_whatever_a_grid_says_the_answer_is_a_result_or_a_sentence(config: Path) -> None:
+    _write(config.parent / "t.csv", ["source,output", "a,b"])
+    rng = random.Random(7)
+    outcomes = collections.Counter()
+    for _ in range(400):
+        text = _fuzzed(rng)
+        config.write_text(text, "utf-8")
+        try:
+            result = grid(config, processes=1)
+        except PlainlyError as error:
+            outcomes["refused" if "\n" not in str(error) else text] += 1
+        else:
+            outcomes["done"] += 1
+            assert len({scores.file for scores in result.scores.values()}) == len(result.config.entries), text
+    assert min(outcomes["done"], outcomes["refused"]) > 50
+    assert outcomes.keys() == {"done", "refused"}
 
 
 def test_a_missing_output_is_named(config: Path) -> None:

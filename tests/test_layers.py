@@ -15,13 +15,13 @@ PACKAGE = ROOT / "src" / "plainly"
 # One name each level, the lowest first: a room imports only from rooms before it.
 ORDER = (
     # foundation
-    "errors", "machine", "files", "sampling", "progress", "evalset", "protocol", "registry", "text", "result",
+    "errors", "limits", "machine", "files", "sampling", "progress", "evalset", "protocol", "registry", "text", "result",
     "render",  # results as text, plots and files
     "stats", "metrics",  # knowledge: arrays in, numbers out
     "inputs",  # the door
-    "data", "ratings", "typology",  # knowledge that comes in through the door
+    "data", "ratings", "typology", "fidelity",  # knowledge that comes in through the door
     "engines", "scoring", "questions", "learn",  # measuring and asking
-    "pages", "api", "studio", "cli", "__main__",  # showing
+    "pages", "api", "integrations", "studio", "cli", "__main__",  # showing
 )  # fmt: skip
 # Who may look up, and why.
 UPWARDS = {("result", "render"): "a result's repr is its table; imported when somebody looks"}

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import plainly
 from plainly import data
 from plainly.cli import main
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
 from plainly.learn.documents import close_up
+from plainly.metrics import evidence
 from plainly.metrics.learned import encoder, events
 from plainly.metrics.learned.meaning import Meaning, match
 from plainly.metrics.learned.sle import Sle, by_document
@@ -34,8 +36,10 @@ EASY = (
 
 
 def test_the_shipped_files_are_small() -> None:
-    place = encoder.directory(encoder.SHIPPED)
-    assert sum(file.stat().st_size for file in place.iterdir()) <= 24_000_000
+    models = [place for place in encoder.directory(encoder.SHIPPED).parent.iterdir() if place.is_dir()]
+    sizes = {place.name: sum(file.stat().st_size for file in place.iterdir()) for place in models}
+    assert max(sizes.values()) <= 24_000_000, sizes
+    assert sum(sizes.values()) <= 50_000_000, sizes
 
 
 def test_simple_rewriting_gains_and_reading_levels_follow() -> None:
@@ -43,7 +47,6 @@ def test_simple_rewriting_gains_and_reading_levels_follow() -> None:
     easy, copy = scores["easy"]["sle"], scores["copy"]["sle"]
     assert (easy.segments["delta"] > 0.5).all()
     np.testing.assert_allclose(copy.segments["delta"], 0, atol=1e-6)
-    assert easy.corpus["cefr"] < easy.corpus["cefr_source"] - 1
     np.testing.assert_allclose(easy.segments["delta"], easy.segments["output"] - easy.segments["source"], atol=1e-9)
 
 
@@ -71,11 +74,25 @@ def test_each_distinct_text_is_run_once() -> None:
     assert found[0] == pytest.approx(found[2])
 
 
-def test_a_text_without_words_has_no_estimate_and_is_counted() -> None:
-    scores = evaluate(EvalSet.of(HARD), {"a": ("", EASY[1], "   ")}, ["sle"], sampling=None)["a"]["sle"]
-    assert np.isnan(scores.segments["delta"][[0, 2]]).all()
-    assert scores.corpus["scored"] == 1
-    assert scores.corpus["delta"] == pytest.approx(scores.segments["delta"][1])
+def test_an_output_without_words_is_the_worst() -> None:
+    outputs = ("", EASY[1], "   ")
+    scores = evaluate(EvalSet.of(HARD), {"a": outputs}, ["sle(target=0)"], sampling=None)["a"]["sle(target=0)"]
+    worst = {"delta": -4, "output": 0, "error": 4}
+    for name, value in worst.items():
+        np.testing.assert_array_equal(scores.segments[name][[0, 2]], value)
+    assert scores.corpus["scored"] == 3
+    blank = evaluate(EvalSet.of(["", HARD[0]]), {"a": (EASY[0], EASY[0])}, ["sle"], sampling=None)["a"]["sle"]
+    assert np.isnan(blank.segments["delta"][0]), "no source, no gain"
+    assert blank.corpus["scored"] == 1
+
+
+def test_models_of_ours_are_named_for_what_they_are() -> None:
+    notes = [note.message for note in plainly.score(sources=HARD, outputs=EASY, metrics=["sle"]).notes()]
+    assert (
+        f"sle (model {encoder.SHIPPED}, made for plainly; after Cripwell et al. 2023, not as published there)." in notes
+    )
+    own = evidence.for_methods(Sle(model="elsewhere"), "sle")
+    assert "made for plainly" not in own
 
 
 def test_error_is_the_distance_from_the_target() -> None:
@@ -96,7 +113,7 @@ def test_a_target_is_for_the_metrics_that_aim(tmp_path: Path, capsys: pytest.Cap
     estimates = encoder.load().estimates(EASY)[:, 0]
     assert scores["sle(target=3.0)"]["parts"]["error"] == pytest.approx(np.abs(estimates - 3).mean(), abs=1e-3)
     assert main(["score", "-m", "fkgl", "--target", "3", *files]) == 2
-    assert "-m sle" in capsys.readouterr().err
+    assert "-m cefr" in capsys.readouterr().err
 
 
 def test_documents_are_averages_of_their_sentences() -> None:
@@ -108,8 +125,8 @@ def test_documents_are_averages_of_their_sentences() -> None:
 
 
 def test_an_unknown_model_is_named_with_what_is_missing() -> None:
-    with pytest.raises(BadInput, match=r"plainly-sle-2.*Did you mean 'plainly-sle-1'"):
-        encoder.load("plainly-sle-2")
+    with pytest.raises(BadInput, match=r"plainly-sle-9.*Did you mean 'plainly-sle-2'"):
+        encoder.load("plainly-sle-9")
 
 
 def test_naming_the_metric_loads_nothing() -> None:
@@ -122,16 +139,16 @@ def test_naming_the_metric_loads_nothing() -> None:
 
 def test_meaning_is_full_for_a_copy_and_falls_with_distance() -> None:
     outputs = {"copy": HARD, "easy": EASY, "other": (EASY[1], EASY[2], EASY[0])}
-    scores = evaluate(EvalSet.of(HARD), outputs, ["meaning"], sampling=None)
-    copy, easy, other = (scores[name]["meaning"].corpus["f1"] for name in outputs)
+    scores = evaluate(EvalSet.of(HARD), outputs, ["meaning(variant=tokens)"], sampling=None)
+    copy, easy, other = (scores[name]["meaning(variant=tokens)"].corpus["f1"] for name in outputs)
     assert copy == pytest.approx(100, abs=1e-3)
     assert copy > easy > other
 
 
 def test_meaning_takes_the_best_reference() -> None:
     evalset = EvalSet.of(HARD, references=[(EASY[(i + 1) % 3], EASY[i]) for i in range(3)])
-    found = evaluate(evalset, {"a": EASY}, ["meaning(against=references)"], sampling=None)["a"]
-    np.testing.assert_allclose(found["meaning(against=references)"].segments["f1"], 100, atol=1e-3)
+    found = evaluate(evalset, {"a": EASY}, ["meaning(variant=tokens,against=references)"], sampling=None)["a"]
+    np.testing.assert_allclose(found["meaning(variant=tokens,against=references)"].segments["f1"], 100, atol=1e-3)
 
 
 def test_matching_by_hand() -> None:
@@ -185,7 +202,7 @@ def test_human_simplicity_on_the_filtered_ratings(mirror: Path) -> None:
 @pytest.mark.mirror
 def test_meaning_agrees_with_people(mirror: Path) -> None:
     table = data.table("simplicity-da/averages")
-    metric = Meaning()
+    metric = Meaning(variant="tokens")
     f1 = metric.score(metric.measure(EvalSet.of(table["orig_sent"]), table["simp_sent"]))[:, 0]
     ranks = [np.argsort(np.argsort(values)) for values in (f1, np.array(table["meaning_zscore"], dtype=float))]
     assert np.corrcoef(*ranks)[0, 1] > 0.66

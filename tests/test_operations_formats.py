@@ -73,6 +73,17 @@ def test_salsa_has_its_21_types() -> None:
     assert len([name for name in vocabulary.mapping("salsa").types if "/" not in name]) == 21
 
 
+@pytest.mark.mirror
+def test_swipe_edits_become_groups_of_whole_tokens() -> None:
+    pairs = formats.load("swipe/valid")
+    counted = profile(pairs)
+    assert counted["split"].annotations == 308  # its sentence splittings
+    assert counted["move"].annotations == 252  # its reorderings
+    page = next(pair for pair in pairs if pair.source.startswith("Sulfur ("))
+    deleted = next(group for group in page.groups if group.label == "deloth")
+    assert [page.source_tokens[token] for token in deleted.source][:4] == ["in", "the", "periodic", "table"]
+
+
 def test_every_label_of_the_typology_maps_to_salsa() -> None:
     assert set(vocabulary.mapping("salsa").back) == set(vocabulary.all_labels())
 

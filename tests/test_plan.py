@@ -93,7 +93,7 @@ def test_power_is_what_simulation_finds() -> None:
         drawn = rng.normal(0.6, spread, size=(4000, 40))
         simulated_power = np.mean(scipy.stats.ttest_1samp(drawn, 0, axis=1).pvalue < 0.01)
         assert power(parts, 0.6, sentences=40, raters=raters) == pytest.approx(simulated_power, abs=0.025)
-    assert power(parts, 0.0, sentences=40) == pytest.approx(0.01, abs=1e-9)
+    assert power(parts, 0.0, sentences=40) == pytest.approx(0.01, abs=1e-6)
 
 
 def test_sentences_needed_and_detectable_are_each_others_inverse() -> None:
@@ -106,8 +106,69 @@ def test_sentences_needed_and_detectable_are_each_others_inverse() -> None:
     # By hand: 2(325 + 971/k)(2.576 + .842)²/100, and a little more for the t distribution.
     by_hand = [2 * (325 + 971 / raters) * (2.576 + 0.842) ** 2 / 100 for raters in (1, 2, 5, 15)]
     assert needed == pytest.approx(by_hand, abs=4)
-    assert sentences_needed(parts, 0) is None
     assert sentences_needed(parts, 1e-6) is None
+
+
+def test_power_is_defined_rises_with_size_and_is_scipys_at_every_size() -> None:
+    # scipy's noncentral t is NaN for some of these: a search over sizes must not stumble over it.
+    for test in ("paired", "welch"):
+        parts = Components(between=0.3, within=0.4, test=test)
+        sizes = [*range(2, 30), 99, 100, 101, 102, *range(199, 205), 500, 1000, 5000, 100_000]
+        for difference in (0.05, 0.2, 0.4, 3.0):
+            curve = np.array([power(parts, difference, sentences=size) for size in sizes])
+            assert not np.isnan(curve).any()
+            assert (np.diff(curve) >= -1e-9).all()
+        for size in (5, 20, 101, 202):
+            df = (size - 1) * (1 if test == "paired" else 2)
+            shift, critical = 0.2 / np.sqrt(2 * 0.7 / size), scipy.stats.t.isf(0.005, df)
+            theirs = scipy.stats.nct.sf(critical, df, shift) + scipy.stats.nct.cdf(-critical, df, shift)
+            assert power(parts, 0.2, sentences=size) == pytest.approx(theirs, abs=1e-5)
+
+
+@pytest.mark.parametrize("difference", [float("nan"), 0.0, -1.0, float("inf"), float("-inf")])
+def test_a_difference_that_is_none_is_refused(difference: float, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(BadInput, match="a number above 0"):
+        plan(simulated(np.random.default_rng(0)), difference=difference, resamples=5)
+    with pytest.raises(BadInput, match="a number above 0"):
+        sentences_needed(Components(1.0, 1.0, "paired"), difference)
+    with pytest.raises(BadInput, match="tau to reach"):
+        plan(simulated(np.random.default_rng(0)), target=difference, resamples=5)
+
+
+@pytest.mark.parametrize("test", ["paired", "welch"])
+@pytest.mark.parametrize("raters", [1, 2, 3, 6])
+def test_a_budget_counts_raters_once(test: str, raters: int) -> None:
+    """The power of drawn studies is that of new studies with as many sentences and raters."""
+    rng, size, effect = np.random.default_rng(raters), 24, 0.9
+
+    def study(sentences: int, count: int, times: int = 1) -> np.ndarray:
+        shared = rng.normal(size=(times, 1, sentences)) if test == "paired" else 0.0
+        truth = np.array([0, effect])[:, None] + shared + rng.normal(size=(times, 2, sentences)) * 0.5
+        return truth[..., None] + rng.normal(size=(times, 2, sentences, count)) * 1.2
+
+    means = study(size, raters, 4000).mean(axis=3)
+    tested = scipy.stats.ttest_rel if test == "paired" else scipy.stats.ttest_ind
+    options = {} if test == "paired" else {"equal_var": False}
+    true = np.mean(tested(means[:, 0], means[:, 1], axis=1, **options).pvalue < 0.01)
+    found = []
+    for _ in range(6):
+        pilot = study(400, 3)[0]
+        pilot[1] += effect - (pilot[1].mean() - pilot[0].mean())  # the pilot's own difference is the true one
+        ratings = Ratings("s", ("A", "B"), tuple(map(str, range(400))), tuple("xyz"), pilot)
+        drawn = resampling.budget(
+            Pilot.of(ratings, test=test), size * raters, [raters], sampling=Sampling(resamples=400), rng=rng
+        )  # fmt: skip
+        found.append(drawn[0].power)
+    assert np.mean(found) == pytest.approx(true, abs=0.03)
+
+
+def test_what_is_called_detectable_is_found_in_four_of_five_studies() -> None:
+    rng = np.random.default_rng(1)
+    parts = components(Pilot.of(simulated(rng, items=2000)))
+    for size in (10, 25, 100):
+        difference = detectable(parts, sentences=size)
+        drawn = rng.normal(difference, np.sqrt(2 * (0.49 + 1.0)), size=(4000, size))
+        assert np.mean(scipy.stats.ttest_1samp(drawn, 0, axis=1).pvalue < 0.01) == pytest.approx(0.8, abs=0.03)
 
 
 def test_the_answer_is_a_sentence() -> None:
@@ -159,7 +220,7 @@ def test_simplicity_da_gives_the_known_figures(mirror: Path) -> None:
     pilot = Pilot.of(judgements["simplicity"].of_systems(sorted(judgements.systems)))
     assert pilot.test == "welch"
     by_size = resampling.sentences(pilot, (10, 50, 100), rng=np.random.default_rng(1))
-    by_raters = resampling.raters(pilot, (1, 2, 5, 15), rng=np.random.default_rng(2))
+    by_raters = resampling.raters(pilot, (1, 2, 5, 15), rng=np.random.default_rng(2), published=True)
     for points, known in ((by_size, (0.333, 0.814, 0.931)), (by_raters, (0.706, 0.818, 0.917, 0.980))):
         assert [point.tau_as_listed for point in points] == pytest.approx(known, abs=0.02)
         assert [point.tau for point in points] == pytest.approx(known, abs=0.02)
@@ -178,7 +239,9 @@ def test_acl2018_gives_the_known_figures(mirror: Path) -> None:
     for dimension, figures in known.items():
         pilot = Pilot.of(judgements[dimension].of_systems(SEVEN))
         assert pilot.test == "paired"
-        points = resampling.raters(pilot, (1, 2, 3), rng=np.random.default_rng(1))
+        points = resampling.raters(pilot, (1, 2, 3), rng=np.random.default_rng(1), published=True)
         assert [point.tau_as_listed for point in points] == pytest.approx(figures, abs=0.02)
         spent = resampling.budget(pilot, 100, (1, 2, 3), rng=np.random.default_rng(2))
         assert [point.tau for point in spent] == sorted((point.tau for point in spent), reverse=True)
+    needed = plan("acl2018", resamples=2, difference=0.4).needed
+    assert needed == {1: 83, 2: 54, 3: 44}  # 202 for two raters, where a search stumbled over an undefined power

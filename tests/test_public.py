@@ -23,6 +23,7 @@ ELSEWHERE = {
     "metrics": ("plainly.questions.explain", "describe"),
     "data": ("plainly.data", "catalogue"),
     "studio": ("plainly.studio", "create"),
+    "completion": ("plainly.cli.completion", "script"),
 }
 
 
@@ -70,6 +71,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "compare by": lambda: plainly.compare(**_demo(), metrics=["sari"], trials=99, by="length"),
     "audit": lambda: plainly.audit(**_demo(), metrics=["fkgl"], attacks=["shuffle"], trials=2),
     "doctor": lambda: plainly.doctor(**_demo()),
+    "facts": lambda: plainly.facts(**_demo()),
+    "align": lambda: plainly.align(**_demo(), encoder=False),
     "operations": lambda: plainly.operations(**_demo(), labeller="rules"),
     "agreement": lambda: plainly.agreement(_ratings()),
     "plan": lambda: plainly.plan(_ratings(), dimension="simplicity"),

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import plainly
 from conftest import opendocument
 from plainly import ratings
 from plainly.errors import BadInput, UnknownName
 from plainly.ratings import Judgements, Ratings, read_ratings
-from plainly.ratings.read import READERS
+from plainly.ratings.read import _MISSING, READERS
 
 LONG = """system,item,rater,dimension,rating
 A,1,x,simplicity,2
@@ -68,6 +69,62 @@ def test_wide_tables(tmp_path: Path) -> None:
     assert found["fluency"].scale is None
     named = "system\titem\tsimplicity:x\tsimplicity:y\nA\t1\t2\t1\nA\t2\t-1\t\nB\t1\t0\t\nB\t2\t\t\n"
     check(read_ratings(write(tmp_path / "wide.tsv", named)))
+
+
+WIDE = "system,item,rater,simplicity,fluency,comment\n" + "".join(
+    f"{system},{item},{rater},{(item + len(rater)) % 5 + 1},{item % 4 + 1},well said\n"
+    for system in "AB"
+    for item in range(10)
+    for rater in ("x", "yy", "zzz")
+)
+
+
+@pytest.mark.parametrize("word", sorted({"", *_MISSING, "N/A", "NA", "NaN", "None", " - "}))
+@pytest.mark.parametrize("shape", ["a column a dimension", "a row a rating", "a column a rater", "records"])
+def test_a_cell_that_says_there_is_none_costs_one_rating_and_is_counted(tmp_path: Path, word: str, shape: str) -> None:
+    if shape == "a column a dimension":
+        found = read_ratings(write(tmp_path / "r.csv", WIDE.replace("A,3,x,5,", f"A,3,x,{word},", 1)))
+        assert found.dimensions == ("simplicity", "fluency")
+        assert int(found["fluency"].counts.sum()) == 60
+    elif shape == "a row a rating":
+        found = read_ratings(write(tmp_path / "r.csv", LONG.replace("x,simplicity,0", f"x,simplicity,{word}")))
+        assert int(found["simplicity"].counts.sum()) == 3
+    elif shape == "a column a rater":
+        found = read_ratings(write(tmp_path / "r.csv", f"item,simplicity_1,simplicity_2\n1,3,4\n2,{word},3\n"))
+        assert found["simplicity"].raters == ("1", "2")
+    else:
+        found = ratings.take([{"item": "1", "simplicity": 2}, {"item": "2", "simplicity": word}])
+    assert np.isnan(found["simplicity"].values).any()
+    (said,) = [note.message for note in found.remarks if "hold no rating" in note.message]
+    assert ("empty" if not word.strip() else repr(word.strip())) in said
+
+
+@pytest.mark.parametrize("word", ["x", "3,5", "five", "inf", "3*", "true"])
+@pytest.mark.parametrize("column", ["simplicity", "fluency"])
+def test_any_other_word_is_an_error_with_row_and_column(tmp_path: Path, word: str, column: str) -> None:
+    cells = {"simplicity": "5", "fluency": "4"} | {column: f'"{word}"'}
+    path = write(tmp_path / "r.csv", WIDE.replace("A,3,x,5,4", f"A,3,x,{cells['simplicity']},{cells['fluency']}", 1))
+    with pytest.raises(BadInput, match=rf"r\.csv:11, column '{column}': '{word[0]}.*' is not a number"):
+        read_ratings(path)
+
+
+def test_columns_that_are_no_ratings_are_said_in_every_answer(tmp_path: Path) -> None:
+    text = WIDE.replace("fluency,comment", "fluency,mood").replace("well said", "good")
+    path = write(tmp_path / "r.csv", text.replace(",good", ",3", 2).replace("A,3,x,5,", "A,3,x,n/a,", 1))
+    scores = write(tmp_path / "s.csv", "system,id,sari,remark\n" + "".join(f"A,{i},{i},fine\n" for i in range(10)))
+    answers = [
+        plainly.agreement(str(path), resamples=5),
+        plainly.meta(str(path), tradeoff=True, resamples=5),
+        plainly.meta(str(path), scores=str(scores), resamples=5),
+        plainly.plan(str(path), resamples=5),
+    ]
+    for answer in answers:
+        said = [note.message for note in answer.notes()]
+        assert sum("1 of 120 cells hold no rating (1 'n/a')" in line for line in said) == 1
+        assert [note.code for note in answer.notes() if note.kind == "warning"][:1] == ["not-ratings"]
+        assert any("column 'mood' is not taken for ratings, because only 2 of its 60" in line for line in said)
+    assert any("no number, in 'remark'" in note.message for note in answers[2].notes())
+    assert any("no number, in 'comment'" in note.message for note in read_ratings(write(path, WIDE)).remarks)
 
 
 def test_xlsx_with_one_and_with_two_rows_of_names(tmp_path: Path) -> None:

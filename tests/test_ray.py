@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -141,3 +143,49 @@ def test_commands_run_on_ray(tmp_path: Path, runtime: None, made: Made, capsys: 
         assert main(["audit", "--demo", "-m", "fkgl", "--trials", "6", "--attacks", "paper", "--json", *engine]) == 0
         audits.append(json.loads(capsys.readouterr().out))
     assert audits[0] == audits[1]
+
+
+def test_standard_output_carries_nothing_but_results(tmp_path: Path) -> None:
+    """A metric that prints, on a cluster that prints: what a program reads from the pipe is still JSON."""
+    (tmp_path / "noisy_metric.py").write_text(
+        "import os\nfrom dataclasses import dataclass\nimport numpy as np\n"
+        "import plainly.engines.ray as engine\nstart = engine.RayEngine._start\n"
+        "def loud(self, ray):\n    os.write(1, b'noise of Ray\\n')\n    print('more')\n    return start(self, ray)\n"
+        "engine.RayEngine._start = loud\n"
+        "@dataclass(frozen=True)\nclass Noisy:\n    name = 'noisy'\n    needs = frozenset()\n    better = 'higher'\n"
+        "    outputs = ('noisy',)\n"
+        "    def measure(self, evalset, outputs):\n        print('noise of a metric', flush=True)\n"
+        "        os.write(1, b'noise\\n')\n        return np.ones((len(outputs), 2))\n"
+        "    def score(self, totals):\n        return totals[..., :1] / totals[..., 1:]\n",
+        encoding="utf-8",
+    )
+    info = tmp_path / "noisy_metric-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: noisy-metric\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[plainly.metrics]\nnoisy = noisy_metric:Noisy\n", encoding="utf-8")
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"source": "A cat sat.", "output": "A cat."}\n' * 500, encoding="utf-8")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "plainly",
+            "score",
+            str(corpus),
+            "-m",
+            "noisy",
+            "--engine",
+            "ray",
+            "--processes",
+            "1",
+            "--json",
+            "--no-advice",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])},
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["items"] == 500
+    assert "noise of Ray" in done.stderr

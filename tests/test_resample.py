@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from plainly import data
+from plainly.cli import main
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.sampling import Sampling
@@ -202,3 +204,17 @@ def test_metrics_without_references_do_not_vary_with_them():
     assert set(draw(evaluation, over="both")) == {"sari", "fkgl"}
     with pytest.raises(BadInput, match="change nothing"):
         draw(evaluate(evalset, outputs, ["fkgl"], sampling=None), over="references")
+
+
+@pytest.mark.parametrize("command", ["score", "compare"])
+@pytest.mark.parametrize("over", ["references", "both"])
+def test_intervals_over_few_references_say_what_they_are(
+    command: str, over: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--demo", "--over", over, "--resamples", "20", "--json", "editor", "lexical"]
+    options += ["--trials", "20"] if command == "compare" else []
+    assert main([command, "-m", "sari,bleu,chrf,fkgl", *options]) == 0
+    (warned,) = [w for w in json.loads(capsys.readouterr().out)["warnings"] if w["code"] == "few-references"]
+    assert "Over 4 references the interval of bleu and chrf is too narrow" in warned["message"]
+    assert main([command, "-m", "sari", *options]) == 0
+    assert "few-references" not in capsys.readouterr().out

@@ -88,3 +88,61 @@ def test_on_the_command_line(capsys):
     assert "copies" not in {warning["code"] for warning in found["warnings"]}, "sanity rows are no patients"
     assert main(["score", "--demo", "--sanity", "editor"]) == 0
     assert "each left out once" in capsys.readouterr().out
+
+
+def _given(tmp_path: Path, part: slice = slice(None)) -> tuple[list[str], str]:
+    """The demo's texts as files: two systems, and its first reference given as a third."""
+    evalset, outputs = data.demo()
+    files = {"src": evalset.sources, **{f"ref.{k}": [row[k] for row in evalset.references] for k in range(2)}}
+    files |= {name: outputs[name] for name in list(outputs)[-2:]} | {"winner": [row[0] for row in evalset.references]}
+    for name, lines in files.items():
+        (tmp_path / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines[part]), "utf-8")
+    systems = [str(tmp_path / f"{name}.txt") for name in [*list(outputs)[-2:], "winner"]]
+    return [
+        "--source",
+        str(tmp_path / "src.txt"),
+        "--references",
+        str(tmp_path / "ref.*.txt"),
+        "--",
+        *systems,
+    ], "winner"
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "report", "doctor"])
+def test_a_reference_given_as_a_system_is_noticed_by_every_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+):
+    arguments, name = _given(tmp_path)
+    options = {
+        "score": ["--no-intervals"],
+        "compare": ["--trials", "200", "--resamples", "50"],
+        "report": ["-o", str(tmp_path / "r.html"), "--labeller", "none", "--no-audit"],
+        "doctor": [],
+    }
+    metrics = [] if command == "doctor" else ["-m", "bleu,fkgl"]
+    main([command, *metrics, *options[command], "--json", *arguments])
+    printed = json.loads(capsys.readouterr().out)
+    warned = {warning["code"]: warning for warning in printed["warnings"]}
+    assert warned["output-is-reference"]["where"] == name
+    assert len([code for code in printed["warnings"] if code["code"] == "output-is-reference"]) == 1
+    if command == "compare":
+        bleu, fkgl = printed["claims"]
+        assert bleu.startswith("bleu: winner scores best")
+        assert "winner is a reference scored against itself: no victory of it may be claimed" in bleu
+        assert "reference" not in fkgl
+    if command == "report":
+        assert "By bleu, winner scores best" in printed["summary"][0]
+        assert "a reference scored against itself, which proves nothing" in printed["summary"][0]
+        assert "beats" not in printed["summary"][0]
+
+
+def test_few_items_or_copies_make_no_reference():
+    evalset, _ = data.demo()
+    first = [row[0] for row in evalset.references]
+    assert list(sanity.reference_systems(evalset, {"r": first})) == ["r"]
+    assert not sanity.reference_systems(evalset, {"r": first}, range(9))
+    spoilt = [f"{text} So." if at % 10 == 0 else text for at, text in enumerate(first)]
+    assert not sanity.reference_systems(evalset, {"r": spoilt})
+    copied = EvalSet.of(evalset.sources, references=[[source] for source in evalset.sources])
+    assert not sanity.reference_systems(copied, {"identity": evalset.sources})
+    assert not sanity.reference_systems(EvalSet.of(evalset.sources), {"r": first})

@@ -13,11 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpora import Made, make
+from plainly.cli import main
 from plainly.engines import engine
 from plainly.errors import BadInput
 from plainly.inputs import lineindex as indexing
 from plainly.inputs.corpus import Corpus, open_corpus
 from plainly.inputs.lineindex import index_lines
+from plainly.inputs.parts import JsonlPart
 from plainly.questions.compare import compare
 from plainly.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
@@ -319,3 +321,21 @@ def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match="holds no Parquet"):
         open_corpus([str(tmp_path / "empty")])
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_corpus_that_is_held_is_read_once(
+    tmp_path: Path, processes: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pairs.jsonl"
+    rows = [
+        {"id": f"i{at}", "source": f"A cat {at} sat.", "output": f"A cat {at}.", "kind": "a"} for at in range(50_000)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    read: list[int] = []
+    before = JsonlPart.read
+    monkeypatch.setattr(JsonlPart, "read", lambda self, *a, **b: (read.append(self.first), before(self, *a, **b))[1])
+    arguments = ["score", str(path), "-m", "length", "--engine", "local", "--processes", str(processes), "--json"]
+    assert main([*arguments, "--by", "kind", "--no-advice"]) == 0
+    assert json.loads(capsys.readouterr().out)["items"] == 50_000
+    assert len(read) == len(set(read)) == (2 if processes == 1 else 0)  # the rest is read by the workers

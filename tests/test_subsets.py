@@ -92,12 +92,12 @@ def test_what_outputs_do_is_by_system_or_together(setting):
 
 def test_small_subsets_are_warned_of(setting):
     evalset, outputs = setting
-    (warning,) = subsets.warnings(subsets.divide(evalset, outputs, "group"))
+    (warning,) = subsets.small_subsets(subsets.divide(evalset, outputs, "group"))
     assert warning.code == "small-subset"
     assert "'document 0' has 10" in warning.message
     assert "2 more" in warning.message
     big = EvalSet.of(["a b c."] * 250, columns={"half": ["x"] * 125 + ["y"] * 125})
-    assert subsets.warnings(subsets.divide(big, {"A": ["a"] * 250}, "half")) == []
+    assert subsets.small_subsets(subsets.divide(big, {"A": ["a"] * 250}, "half")) == []
 
 
 def test_fields_that_cannot_divide(setting):

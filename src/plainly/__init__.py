@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from plainly.evalset import EvalSet
     from plainly.learn.train import train
     from plainly.pages import report
+    from plainly.pages.field import field
+    from plainly.questions.align import align
     from plainly.questions.audit import audit
     from plainly.questions.compare import compare
     from plainly.questions.doctor import doctor
+    from plainly.questions.facts import facts
+    from plainly.questions.gate import check, gate
     from plainly.questions.grid import grid
     from plainly.questions.meta import agreement, meta
     from plainly.questions.operations import operations
@@ -31,15 +35,20 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "score": "plainly.questions.score",
     "compare": "plainly.questions.compare",
+    "align": "plainly.questions.align",
     "audit": "plainly.questions.audit",
     "meta": "plainly.questions.meta",
     "agreement": "plainly.questions.meta",
     "operations": "plainly.questions.operations",
+    "facts": "plainly.questions.facts",
     "plan": "plainly.questions.plan",
     "doctor": "plainly.questions.doctor",
+    "gate": "plainly.questions.gate",
+    "check": "plainly.questions.gate",
     "grid": "plainly.questions.grid",
     "reproduce": "plainly.questions.reproduce",
     "report": "plainly.pages",
+    "field": "plainly.pages.field",
     "train": "plainly.learn.train",
     "load": "plainly.api",
     "systems": "plainly.api",
@@ -55,9 +64,14 @@ __all__ = [
     "Sampling",
     "__version__",
     "agreement",
+    "align",
     "audit",
+    "check",
     "compare",
     "doctor",
+    "facts",
+    "field",
+    "gate",
     "grid",
     "load",
     "make_report",

@@ -43,6 +43,10 @@ class BadSpec(PlainlyError):
     """A metric was asked for with parameters that it does not have, or that do not parse."""
 
 
+class BrokenPlugin(PlainlyError):
+    """A metric that somebody else's package brings cannot be loaded."""
+
+
 class UnknownName(PlainlyError):
     """A metric, data set, system, attack or command that does not exist."""
 
@@ -69,5 +73,5 @@ class DataUnavailable(PlainlyError):
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A sentence that suggests the nearest known name, or nothing when none is near."""
     folded = {candidate.casefold(): candidate for candidate in known}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(str(name)[:100].casefold(), folded, n=1, cutoff=0.6)
     return f" Did you mean {folded[near[0]]!r}?" if near else ""

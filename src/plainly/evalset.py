@@ -20,6 +20,15 @@ _NO_COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 _FINGERPRINTS = 1 << 64
 
 
+class Absent(str):
+    """What stands for an output that a system did not give. It is blank; scores leave its item out."""
+
+    __slots__ = ()
+
+
+ABSENT = Absent()
+
+
 def fingerprint(sources: Sequence[str], references: Sequence[Sequence[str]]) -> int:
     """A number for some items that adds up, modulo 2⁶⁴: no order and no division into parts changes the whole."""
     rows = references or ((),) * len(sources)
@@ -49,6 +58,7 @@ class EvalSet:
     groups: tuple[str, ...] | None = None
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NO_COLUMNS, repr=False)
     name: str = ""
+    language: str = ""  # the code of the language that the texts are in; "" where nobody has said it
 
     def __post_init__(self) -> None:
         n = len(self.ids)
@@ -73,6 +83,7 @@ class EvalSet:
         groups: Sequence[str] | None = None,
         columns: Mapping[str, Sequence[str]] | None = None,
         name: str = "",
+        language: str = "",
         items: int | None = None,
     ) -> EvalSet:
         """An evaluation set from plain sequences; blank references are dropped, ids default to 1, 2, 3 …
@@ -93,6 +104,7 @@ class EvalSet:
             groups=tuple(groups) if groups is not None else None,
             columns=MappingProxyType({k: tuple(v) for k, v in columns.items()}) if columns else _NO_COLUMNS,
             name=name,
+            language=language,
         )
 
     def __len__(self) -> int:
@@ -113,6 +125,7 @@ class EvalSet:
             groups=pick(self.groups) if self.groups is not None else None,
             columns=MappingProxyType({k: pick(v) for k, v in self.columns.items()}) if self.columns else _NO_COLUMNS,
             name=self.name,
+            language=self.language,
         )
 
     @cached_property
@@ -156,7 +169,7 @@ class EvalSet:
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            **{name: getattr(self, name) for name in ("ids", "sources", "references", "groups", "name")},
+            **{name: getattr(self, name) for name in ("ids", "sources", "references", "groups", "name", "language")},
             "columns": dict(self.columns),
         }
 

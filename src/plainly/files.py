@@ -1,11 +1,15 @@
-"""Writing a file whole or not at all."""
+"""Files: reading one whole within its limits, writing one whole or not at all."""
 
 import contextlib
+import io
 import os
+import select
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import IO, BinaryIO
 
+from plainly import limits
 from plainly.errors import BadInput, way
 
 # How files of ours begin: a page, every item's scores, rows set aside, JSON of any command, figures.
@@ -14,6 +18,52 @@ _MARKS = (
     b'class="marks"',
 )  # fmt: skip
 _LOOKED_AT = 4096
+
+
+def open_bytes(path: str | Path) -> BinaryIO:
+    """A file to read from; a pipe that nobody writes to is waited for only as long as the limit says."""
+    mode = _mode(Path(path))
+    if mode is not None and stat.S_ISCHR(mode) and str(path) != os.devnull:  # /dev/zero has no end
+        raise BadInput(f"{path} is a device, not a file.")
+    if mode is None or not stat.S_ISFIFO(mode):
+        return open(path, "rb")
+    seconds = limits.limit("wait")
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        if not select.select([handle], [], [], seconds)[0]:
+            more = f"To wait longer: {limits.SETTING}=wait={10 * seconds}"
+            raise BadInput(f"{path} is a pipe, and nobody wrote to it for {seconds:,} seconds. {more}")
+        os.set_blocking(handle, True)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_whole(path: str | Path) -> bytes:
+    """All bytes of a file that is not too large to be read whole."""
+    with open_bytes(path) as file:
+        limits.check("file", os.fstat(file.fileno()).st_size, str(path))
+        return bounded(file, str(path))
+
+
+def bounded(file: IO[bytes], name: str) -> bytes:
+    """All bytes of a stream, unless there are too many: what is packed or endless does not say how long it is."""
+    most = limits.limit("file")
+    data = file.read(most + 1)
+    limits.check("file", len(data), f"{name} (at least)" if len(data) > most else name)
+    return data
+
+
+def check_archive(data: bytes, name: str) -> None:
+    """Raise where a zip archive (a sheet, saved scores) would unpack to more than a file may have."""
+    import zipfile
+
+    size = 0
+    # Whatever is wrong with it, its reader will say.
+    with contextlib.suppress(Exception), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    limits.check("file", size, f"{name}, unpacked,")
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
@@ -38,11 +88,12 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
             os.chmod(part, stat.S_IMODE(before))
         os.replace(part, target)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
         raise BadInput(
             f"Cannot write {path}: {error.strerror or error}. What was there before is unchanged."
         ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()  # there only if something went wrong, or somebody stopped it
 
 
 def check_directory(path: str | Path) -> None:

@@ -39,6 +39,12 @@ class Metric(Protocol):
         return spec(self)
 
 
+def suited(metric: Metric, evalset: EvalSet) -> Metric:
+    """The metric as a set needs it: one that aims at something (``for_set``) takes from the set what that is."""
+    choose = getattr(metric, "for_set", None)
+    return metric if choose is None else choose(evalset)
+
+
 def spec(metric: Metric, *, full: bool = False) -> str:
     """The text that names a metric: ``sari(variant=hf)``. Parameters at their default are left out unless ``full``."""
     if not dataclasses.is_dataclass(metric):  # somebody's own object, with no parameters that we know of

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from plainly.errors import BadSpec, UnknownName, did_you_mean
+from plainly.errors import BadSpec, BrokenPlugin, UnknownName, did_you_mean
 from plainly.protocol import Metric
 
 METRICS: dict[str, str] = tomllib.loads(Path(__file__).with_name("metrics.toml").read_text(encoding="utf-8"))
 ENTRY_POINT_GROUP = "plainly.metrics"
 
+_PARTS = ("name", "needs", "better", "outputs", "measure", "score")
 _SPEC = re.compile(r"\s*([\w.+-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -27,12 +28,36 @@ def names() -> tuple[str, ...]:
 
 def metric_class(name: str) -> type[Any]:
     """The class behind a name; its module is imported only now."""
-    target = METRICS.get(name) or _plugins().get(name)
+    target = METRICS.get(name)
+    if target is None:
+        return _plugin(name)
+    module, _, attribute = target.partition(":")
+    named: type[Any] = getattr(importlib.import_module(module), attribute)
+    return named
+
+
+def _plugin(name: str) -> type[Any]:
+    """The class that an installed plugin brings, or an error that names the plugin: it may do anything on import."""
+    target = _plugins().get(name)
     if target is None:
         raise UnknownName("metric", name, names(), see="plainly metrics")
-    module, _, attribute = target.partition(":")
-    found: type[Any] = getattr(importlib.import_module(module), attribute)
-    return found
+    try:
+        named = importlib.import_module(target.partition(":")[0])
+        for attribute in target.partition(":")[2].split("."):
+            named = getattr(named, attribute)
+        if not (isinstance(named, type) and dataclasses.is_dataclass(named)):
+            raise TypeError("it is no class made with @dataclass")
+        lacking = [part for part in _PARTS if not hasattr(named, part)]
+        if lacking:
+            raise TypeError(f"it has no {lacking[0]}")
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # SystemExit too: somebody's module must not end plainly
+        why = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        raise BrokenPlugin(
+            f"The metric {name!r} comes from a plugin ({target}) that cannot be loaded: {why}. Mend or uninstall it."
+        ) from error
+    return named
 
 
 def metric(spec: str | Metric) -> Metric:
@@ -54,6 +79,10 @@ def metric(spec: str | Metric) -> Metric:
         if not equals:
             raise BadSpec(f"In {spec!r}, {argument!r} is not of the form parameter=value.")
         if key not in fields:
+            if moved := getattr(cls, "moved", {}).get(key):
+                raise BadSpec(
+                    f"{name} has no parameter {key!r}: what had it is now called {moved}. Write: {moved}({arguments})"
+                )
             known = ", ".join(fields) or "none"
             raise BadSpec(f"{name} has no parameter {key!r}.{did_you_mean(key, fields)} Its parameters: {known}")
         if key in given:
@@ -124,4 +153,7 @@ def _kinds(hint: Any) -> Iterator[type]:
 def _plugins() -> dict[str, str]:
     from importlib.metadata import entry_points
 
-    return {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
+    try:
+        return {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
+    except Exception:  # the records of some installed package are damaged, which is not for plainly to mend
+        return {}

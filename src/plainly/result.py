@@ -20,13 +20,17 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text, ready to be shown. Columns but the first are numbers and set to the right."""
+    """Cells as text, ready to be shown. Columns but the first are numbers and set to the right.
+
+    ``minor`` columns may be left out, with a word, where a terminal is too narrow for all.
+    """
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
     notes: tuple[str, ...] = ()
     text_columns: frozenset[int] = frozenset({0})
+    minor: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -111,12 +115,13 @@ class Listing(Result):
     columns: Mapping[str, str] = field(default_factory=dict)
     remark: str = ""
     prose: str = ""
+    warned: tuple[Note, ...] = ()  # of what could not be listed
 
     def records(self) -> list[Record]:
         return list(self.rows)
 
     def json(self) -> Record:
-        return self.payload
+        return {**self.payload, "warnings": [note.json() for note in self.warned]} if self.warned else self.payload
 
     def tables(self) -> list[Table]:
         if self.prose:
@@ -126,7 +131,7 @@ class Listing(Result):
 
     def notes(self) -> list[Note]:
         claims = [Note(self.prose, kind="claim")] if self.prose else []
-        return [*claims, *([Note(self.remark)] if self.remark else [])]
+        return [*claims, *self.warned, *([Note(self.remark)] if self.remark else [])]
 
 
 def warnings(result: Result) -> list[Record]:

@@ -72,6 +72,9 @@ def write(folder: Path, rng: random.Random) -> list[str]:
         "bad.npz": bytes(rng.randrange(256) for _ in range(200)),
         "grid.toml": rng.choice(TOML).encode(),
         "study.toml": b"title = 3\n[[scale]]\n",
+        "labels.jsonl": _lines(
+            [{"id": str(at), "source": "a b c .", "output": "a c .", "groups": _groups(rng)} for at in range(n)]
+        ),
         "not.parquet": b"PAR1 nonsense",
         "sheet.ods": b"PK\x03\x04 nonsense",
     }
@@ -119,6 +122,11 @@ SPECS = (
     "sari", "bleu", "fkgl", "sari(variant=hf)", "sari(variant=", "nothing", "length", "edits", "bleu(x=1)", "", ",",
     "chrf", "command(run=false)", "command(run=)", "splits",
 )  # fmt: skip
+
+
+def _groups(rng: random.Random) -> list[dict[str, object]]:
+    """Annotated operations, sound ones more often than not."""
+    return [{"label": rng.choice(("delmod", "delmod", "x")), "source": rng.choice(([1], [1], [9])), "output": []}]
 
 
 def _lines(records: list[dict[str, object]]) -> bytes:

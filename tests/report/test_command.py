@@ -66,7 +66,7 @@ def test_ratings_of_the_same_outputs_are_correlated(tmp_path: Path, capsys: pyte
     rows = ["system,item,rater,simplicity"]
     for system in ("copy", "editor"):
         for i, identifier in enumerate(evalset.ids):
-            # A rater who likes short outputs: fkgl, which falls with length, must correlate negatively.
+            # A rater who likes short outputs: fkgl falls with length as well, and agrees.
             rows.append(f"{system},{identifier},r1,{100 - min(len(outputs[system][i]) // 3, 99)}")
     (tmp_path / "ratings.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     words = ["--demo", *QUICK, "copy", "editor", "--ratings", str(tmp_path / "ratings.csv")]
@@ -75,4 +75,4 @@ def test_ratings_of_the_same_outputs_are_correlated(tmp_path: Path, capsys: pyte
     assert shown["left_out"] == []
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Do the metrics go with what people say?" in page
-    assert "Strongest: fkgl, −0." in page
+    assert "Strongest: fkgl, 0." in page

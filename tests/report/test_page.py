@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import plainly
 from plainly.pages import Report
 
 COLUMN = "rows => rows.map(row => row.cells[{}].dataset.value)"
@@ -26,7 +27,12 @@ def test_opens_from_disk_without_network_or_errors(open_page: Any, demo_page: Pa
     page = open_page(demo_page)
     assert page.title() == "The demo · plainly report"
     assert page.locator("h1").inner_text() == "The demo"
-    assert page.locator("figure.plot svg").count() >= 15
+    assert page.locator("figure.plot").count() >= 15
+    # The picture comes first: above it only a title, and it is seen without scrolling.
+    box = page.locator("#plot-scores-sari").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 700
+    assert page.locator(".headline .sentences li").count() == 3
     page.wait_for_timeout(200)
     assert page.evaluate("document.documentElement.scrollWidth") == 1400
 
@@ -37,7 +43,7 @@ def test_axe_finds_nothing(open_page: Any, demo_page: Path, axe: str, width: int
     page = open_page(demo_page, width=width, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth") == width, "the page scrolls sideways"
     page.evaluate(axe)
-    for view in ("changes", "operations"):
+    for view in ("changes", "operations", "facts"):
         page.locator(f"[name=view][value={view}]").check()
         violations = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         shown = [(rule["id"], [node["html"][:160] for node in rule["nodes"][:3]]) for rule in violations]
@@ -177,6 +183,33 @@ def test_operations_are_spans_with_their_names(open_page: Any, demo_page: Path, 
     assert page.locator("#detail .gone .op").count() == len(lost) > 0
 
 
+def test_facts_are_marked_in_both_texts_and_can_be_filtered(open_page: Any, demo_page: Path, demo: Report) -> None:
+    checks = demo.overview.facts
+    assert checks is not None
+    page = open_page(demo_page)
+    assert page.locator("#facts table tbody tr").count() == len(demo.overview.systems)
+    page.get_by_label("with a fact that may be wrong").check()
+    wrong = [
+        item
+        for item in range(len(demo.overview.evalset))
+        if not all(checks.checked[system][item].faithful for system in demo.overview.systems)
+    ]
+    assert page.locator("#count").inner_text().startswith(f"{len(wrong)} of ")
+    page.locator("[name=view][value=facts]").check()
+    found = [
+        finding
+        for system in demo.overview.systems
+        for finding in checks.checked[system][wrong[0]].findings
+        if finding.sure >= checks.least and finding.effect != "harmless"
+    ]
+    said = page.locator("#detail .findings li").all_inner_texts()
+    assert len(said) == len(found) > 0
+    assert found[0].message in said[0]
+    words = page.locator("#detail > .text-block:not(.source) .prose .op").all_inner_texts()
+    marked = next(finding for finding in found if finding.output_words)
+    assert any(word.startswith(marked.output_words.split(" … ")[0]) for word in words)
+
+
 def test_the_theme_can_be_chosen(open_page: Any, demo_page: Path) -> None:
     page = open_page(demo_page, theme="light")
     colour = "getComputedStyle(document.body).backgroundColor"
@@ -185,7 +218,7 @@ def test_the_theme_can_be_chosen(open_page: Any, demo_page: Path) -> None:
     dark = page.evaluate(colour)
     assert light == "rgb(255, 255, 255)"
     assert dark != light
-    line = page.locator("figure.plot text").first.evaluate("e => getComputedStyle(e).fill")
+    line = page.locator(".strip .who").first.evaluate("e => getComputedStyle(e).color")
     assert line not in ("rgb(27, 31, 36)", "rgb(0, 0, 0)"), "plots keep their light colours in the dark"
 
 
@@ -195,6 +228,7 @@ def test_prints_without_controls(open_page: Any, demo_page: Path) -> None:
     assert page.locator(".controls").is_hidden()
     assert page.locator(".top").is_hidden()
     assert page.locator("#table").is_visible()
+    assert page.locator("#plot-scores-fkgl").is_visible(), "on paper nobody can choose a metric"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert len(page.pdf()) > 50_000
 
@@ -209,3 +243,21 @@ def test_a_plot_can_be_saved(open_page: Any, demo_page: Path) -> None:
     assert waiting.value.suggested_filename == "scores-sari.svg"
     assert "editor" in saved
     assert saved.startswith("<svg")
+
+
+def test_documents_are_shown_side_by_side(open_page: Any, tmp_path: Path) -> None:
+    source = "The old bridge was closed in 1999. Two people were hurt. Engineers rebuilt it with steel."
+    output = "The bridge was closed in 1999. Engineers built it again. They used steel. Come and see it!"
+    report = plainly.report(
+        sources=[source, "A short one."], outputs={"A": [output, "Short."], "B": [source, "One."]}, metrics=["fkgl"],
+        labeller=None, audit=False,
+    )  # fmt: skip
+    page = open_page(report.write(tmp_path / "documents.html"))
+    page.locator("[name=view][value=columns]").check()
+    rows = page.locator(".text-block").nth(1).locator(".aligned .link")
+    texts = rows.evaluate_all("rows => rows.map(row => [...row.children].map(cell => cell.textContent))")
+    assert ["Two people were hurt.", "(dropped)", "dropped"] in texts
+    assert any(left.startswith("The old bridge") and right.startswith("The bridge") for left, right, _ in texts)
+    assert {what for _, _, what in texts} <= {"rephrased", "dropped", "split", "added"}
+    page.get_by_role("button", name="Next").click()
+    assert page.locator("[name=view][value=columns]").count() == 0

@@ -110,6 +110,8 @@ def test_methods_have_every_signature_and_bibtex_every_paper(demo: Report) -> No
         assert str(scores.signature) in text
     assert "approximate randomisation" in text
     assert "10,000 trials over groups" in text
+    assert "sari (variant easse; Xu et al. 2016)" in text
+    assert "fkgl (variant plainly; Kincaid et al. 1975)" in text
     entries = re.findall(r"^@\w+\{([\w-]+),", paper.bibtex(demo.overview), re.MULTILINE)
     assert len(entries) == len(set(entries))
     assert {"plainly", "xu-2016", "papineni-2002", "kincaid-1975", "holm-1979", "riezler-2005"} <= set(entries)
@@ -197,10 +199,10 @@ def test_a_report_is_a_result(demo: Report, tmp_path: Path) -> None:
     assert demo.json()["schema"] == "plainly.report/1"
     assert demo.json()["summary"] == [sentence.text for sentence in demo.summary]
     assert demo.json()["left_out"] == []
-    assert {warning["code"] for warning in demo.json()["warnings"]} == {"truncated", "copies"}
+    assert {warning["code"] for warning in demo.json()["warnings"]} == {"truncated", "copies", "few-groups"}
     assert [note.message for note in demo.notes() if note.kind == "claim"] == demo.json()["summary"]
     assert repr(demo).startswith("system ")
-    assert repr(demo).endswith("The texts gave 2 warnings.")
+    assert repr(demo).endswith("The texts gave 3 warnings.")
     written = plainly.report(demo.overview.evaluation, labeller=None, audit=False, out=tmp_path / "page.html")
     assert written.json()["page"] == str(tmp_path / "page.html")
     assert any(note.message.startswith(f"Wrote {tmp_path / 'page.html'}") for note in written.notes())

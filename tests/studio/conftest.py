@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -196,9 +198,22 @@ def serve() -> Iterator[Callable[..., Server]]:
         server.stop()
 
 
+@dataclass
+class Postgres:
+    """A PostgreSQL server of the tests' own; the URL is without a database's name."""
+
+    url: str
+    start: Callable[[], object]
+    kill: Callable[[], object]
+
+
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a PostgreSQL server of the test's own, without a database's name."""
+def postgres(postgres_server: Postgres) -> str:
+    return postgres_server.url
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Postgres]:
     binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     found = shutil.which("initdb") or (str(binaries[-1] / "initdb") if binaries else None)
     if found is None:
@@ -217,9 +232,11 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     subprocess.run([bin_directory / "initdb", "-D", base / "data", "-A", "trust", "-U", "studio", "--no-sync"], **quiet)
     options = f"-p {port} -k {base} -c listen_addresses=127.0.0.1"
     control = [bin_directory / "pg_ctl", "-D", base / "data", "-l", base / "log", "-w"]
-    subprocess.run([*control, "-o", options, "start"], **quiet)
-    yield f"postgresql://studio@127.0.0.1:{port}"
-    subprocess.run([*control, "-m", "immediate", "stop"], **quiet)
+    start = partial(subprocess.run, [*control, "-o", options, "start"], **quiet)
+    kill = partial(subprocess.run, [*control, "-m", "immediate", "stop"], **quiet)
+    start()
+    yield Postgres(f"postgresql://studio@127.0.0.1:{port}", start, kill)
+    kill()
     shutil.rmtree(base, ignore_errors=True)
 
 
@@ -262,7 +279,8 @@ class Rater:
         return self.url
 
     def post(self, path: str, data: Any) -> httpx.Response:
-        return self.client.post(path, json=data, headers={"origin": self.origin, "x-studio-token": self.token})
+        headers = {"origin": self.origin, "x-studio-token": self.token, "content-type": "application/json"}
+        return self.client.post(path, content=json.dumps(data), headers=headers)
 
     def claim(self, want: int = 1, have: list[int] | None = None) -> dict[str, Any]:
         answer = self.post("/api/claim", {"want": want, "have": have or []})
@@ -317,6 +335,11 @@ def join(page: Any, url: str, token: str) -> None:
     if page.locator("input[name=consent]").count():
         page.check("input[name=consent]")
     page.click("button.primary")
+
+
+def settled(page: Any) -> None:
+    """Wait until an item has been on the screen for a moment, and so takes an answer."""
+    page.locator(".item[data-settled]").wait_for()
 
 
 def saved(page: Any, count: int, *, timeout: float = 15_000) -> None:

@@ -8,15 +8,15 @@ import uuid
 from typing import Any
 
 from plainly.cli import main
-from plainly.studio import answers, store
+from plainly.studio import answers, writer
 
 
 def acknowledge_before_commit() -> None:
     """Tell the client first, write afterwards; the pause stands for a disk that is busy."""
 
-    def commit(self: store.Store, batch: list[Any]) -> None:
-        with self._writers.connect() as connection, connection.begin():
-            for job in batch:
+    def settle(self: writer.Writer, jobs: list[Any]) -> None:
+        with self.engine.connect() as connection, connection.begin():
+            for job in jobs:
                 try:
                     with connection.begin_nested():
                         result = job.work(connection)
@@ -26,7 +26,7 @@ def acknowledge_before_commit() -> None:
                     job.future.set_result(result)
             time.sleep(0.03)
 
-    store.Store._commit = commit  # type: ignore[method-assign]
+    writer.Writer._settle = settle  # type: ignore[method-assign,assignment]
 
 
 def no_idempotency_key() -> None:

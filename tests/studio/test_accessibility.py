@@ -18,7 +18,12 @@ from plainly.studio.project import Project, parse_project
 from plainly.studio.store import Store
 from studio.conftest import Make, Place, Server, fill, four, free_port, join, rater, rating_project, simple_items
 
-VIEWS = {"phone": ({"width": 360, "height": 740}, 1), "zoomed": ({"width": 640, "height": 400}, 2)}
+VIEWS = {
+    "phone": ({"width": 360, "height": 740}, 1),
+    "zoomed": ({"width": 640, "height": 400}, 2),
+    "wide": ({"width": 1400, "height": 900}, 1),
+}
+EVERYDAY = [("phone", "light"), ("zoomed", "dark")]
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 SMALL = """() => [...document.querySelectorAll("button, a, input, select, textarea, summary, [role=button]")]
   .filter((one) => one.type !== "hidden" && !one.closest("[hidden]") && !one.classList.contains("skip"))
@@ -35,7 +40,13 @@ def axe() -> Path:
 Look = Callable[[Any, str], None]
 
 
-@pytest.fixture(params=[(view, theme) for view in VIEWS for theme in ("light", "dark")], ids="-".join)
+@pytest.fixture(
+    params=[
+        pytest.param((view, theme), marks=() if (view, theme) in EVERYDAY else pytest.mark.long, id=f"{view}-{theme}")
+        for view in VIEWS
+        for theme in ("light", "dark")
+    ]
+)
 def opened(request: Any, chromium: Any, axe: Path) -> Iterator[tuple[Any, Look]]:
     view, theme = request.param
     size, scale = VIEWS[view]
@@ -114,13 +125,19 @@ def test_rating_pages(studios: Any, opened: Any) -> None:
     page.goto(f"{server.url}/join/{place.link()}")
     look(page, "join")
     join(page, server.url, place.link())
-    page.locator("fieldset.current").wait_for()
+    page.locator(".item[data-settled]").wait_for()
     page.keyboard.press("3")
     look(page, "rating")
     page.keyboard.press("Enter")
     look(page, "rating-blocked")
     page.click("#keys-button")
     look(page, "keys")
+    page.click("#keys-close")
+    page.click("#leave-button")
+    look(page, "leave")
+    page.click("#leave-stop")
+    page.locator("#end").wait_for()
+    look(page, "end")
 
 
 def test_slider_operations_and_ranking_pages(studios: Any, opened: Any) -> None:
@@ -129,7 +146,7 @@ def test_slider_operations_and_ranking_pages(studios: Any, opened: Any) -> None:
         place, server = studios[name]
         page = context.new_page()
         join(page, server.url, place.link())
-        page.locator(".item").wait_for()
+        page.locator(".item[data-settled]").wait_for()
         if name == "operations":
             page.locator("[data-side=source][data-token='3']").click()
             page.keyboard.press("m")
@@ -152,9 +169,14 @@ def test_owner_pages(studios: Any, opened: Any) -> None:
     page.click("button.primary")
     assert f"{server.url}/join/" in page.locator("#link").inner_text()
     look(page, "people")
-    for name in ("disagreements", "trail"):
-        page.goto(f"{server.url}/owner/{name}")
+    page.locator("details summary").first.click()
+    look(page, "people-act")
+    for name in ("disagreements", "trail", "settings"):
+        assert page.goto(f"{server.url}/owner/{name}").status == 200
         look(page, name)
+    page.goto(f"{server.url}/preview")
+    page.locator(".item[data-settled]").wait_for()
+    look(page, "preview")
 
 
 def test_labels_and_states_are_not_told_by_colour_alone(make: Make, serve: Callable[..., Server], context: Any) -> None:
@@ -162,6 +184,7 @@ def test_labels_and_states_are_not_told_by_colour_alone(make: Make, serve: Calla
     place = make(operations, [make_item("One two three.", [("s", "One three.")], name="1")])
     page = context.new_page()
     join(page, serve(place).url, place.link())
+    page.locator(".item[data-settled]").wait_for()
     word = page.locator("[data-side=source][data-token='1']")
     word.click()
     assert word.get_attribute("aria-pressed") == "true"

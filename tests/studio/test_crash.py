@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from studio import load
-from studio.conftest import HERE, Make, rating_project, simple_items
+from studio.conftest import HERE, Make, Postgres, rating_project, simple_items
 
 FULL = bool(os.environ.get("PLAINLY_STUDIO_FULL"))
 RATERS, EACH, KILLS = (50, 200, 20) if FULL else (50, 6, 3)
@@ -52,7 +52,7 @@ def test_no_saved_answer_is_lost_doubled_or_refused(make: Make, serve: Any, data
 @pytest.mark.parametrize(
     ("fault", "seen"),
     [
-        ("acknowledge_before_commit", "acknowledged but lost"),
+        pytest.param("acknowledge_before_commit", "acknowledged but lost", marks=pytest.mark.long),
         ("no_idempotency_key", "refused without cause"),
         ("no_key_and_no_revision", "stored twice"),
     ],
@@ -64,3 +64,48 @@ def test_the_crash_test_catches_a_planted_fault(make: Make, serve: Any, fault: s
     server = serve(place, command=[sys.executable, str(HERE / "mutant.py"), fault])
     tally = asyncio.run(load.run(place, server, raters=15, each=15, kills=kills))
     assert load.faults(place, tally)[seen] > 0
+
+
+async def _two_servers(place: Any, servers: list[Any], *, raters: int, each: int, kills: int, other: Any = None) -> Any:
+    """Raters on both servers of one database at once; ``other`` is done beside them."""
+    runs = [
+        load.run(place, server, raters=raters, each=each, kills=kills, seed=100 * at)
+        for at, server in enumerate(servers)
+    ]
+    tallies = await asyncio.gather(*runs, *([other()] if other else []))
+    first, second = tallies[:2]
+    first.saved |= second.saved
+    first.refusals += second.refusals
+    return first
+
+
+@pytest.mark.long
+def test_two_servers_on_one_database_lose_nothing(make: Make, serve: Any, database: str) -> None:
+    place = make(rating_project(assignment={"overlap": 20, "ahead": 10}), simple_items(12), database=database)
+    servers = [serve(place), serve(place)]
+    tally = asyncio.run(_two_servers(place, servers, raters=10, each=12, kills=2))
+    assert len(tally.saved) == 240
+    faults = load.faults(place, tally)
+    assert faults == dict.fromkeys(faults, 0)
+
+
+@pytest.mark.long
+def test_a_killed_postgresql_under_two_servers_loses_nothing(
+    make: Make, serve: Any, postgres_database: str, postgres_server: Postgres
+) -> None:
+    place = make(rating_project(assignment={"overlap": 20, "ahead": 10}), simple_items(12), database=postgres_database)
+    servers = [serve(place), serve(place)]
+
+    async def kill() -> None:
+        for _ in range(3):
+            await asyncio.sleep(1)
+            await asyncio.to_thread(postgres_server.kill)
+            await asyncio.to_thread(postgres_server.start)
+
+    tally = asyncio.run(_two_servers(place, servers, raters=10, each=12, kills=0, other=kill))
+    assert len(tally.saved) == 240
+    faults = load.faults(place, tally)
+    # While there is no database the servers say so, and the raters try again.
+    assert {name: count for name, count in faults.items() if name != "server errors"} == dict.fromkeys(
+        set(faults) - {"server errors"}, 0
+    )

@@ -12,7 +12,7 @@ import pytest
 from plainly.studio import labels
 from plainly.studio.creation import make_item
 from plainly.studio.project import Project, parse_project
-from studio.conftest import Make, Place, join, saved
+from studio.conftest import Make, Place, join, saved, settled
 
 SOURCE = "The committee was subsequently dissolved by the angry mayor ."
 OUTPUT = "The mayor then closed the group . He was angry ."
@@ -31,7 +31,7 @@ def token(page: Any, side: str, at: int) -> Any:
 
 
 def ready(page: Any) -> None:
-    page.locator("[data-token]").first.wait_for()
+    settled(page)
 
 
 def stored(place: Place) -> list[Any]:
@@ -189,6 +189,8 @@ def replayed(place: Place, pairs: Sequence[Any]) -> bool:
 
 
 def shown(page: Any, pairs: Sequence[Any]) -> Any:
+    settled(page)
+
     def text(side: str) -> tuple[str, ...]:
         found = page.locator(f"[data-side={side}]").evaluate_all("all => all.map(one => one.firstChild.textContent)")
         return tuple(found)

@@ -12,7 +12,7 @@ from plainly.studio import exports, live
 from plainly.studio.creation import gather, make_item
 from plainly.studio.ledger import Ledger
 from plainly.studio.project import parse_project
-from studio.conftest import Make, join, rater, rating_project, saved, simple_items
+from studio.conftest import Make, join, rater, rating_project, saved, settled, simple_items
 
 
 def ranking_items(count: int, systems: int) -> list[dict[str, Any]]:
@@ -33,11 +33,12 @@ def test_pairwise_ranking_is_blind_shuffled_and_has_ties(make: Make, serve: Any,
     place = make(project, ranking_items(12, 2))
     page = context.new_page()
     join(page, serve(place).url, place.link())
-    page.locator(".candidate").first.wait_for()
+    settled(page)
     page.keyboard.press("Enter")
     page.locator("#notice", has_text="Choose the better version first").wait_for()
     chosen = []
     for number in range(12):
+        settled(page)
         texts = page.locator(".candidate .sentence").all_text_contents()
         chosen.append(texts[0])
         page.keyboard.press("0" if number == 11 else "1")
@@ -57,7 +58,7 @@ def test_best_and_worst_of_four(make: Make, serve: Any, context: Any) -> None:
     place = make(project, ranking_items(2, 4))
     page = context.new_page()
     join(page, serve(place).url, place.link())
-    page.locator(".candidate").nth(3).wait_for()
+    settled(page)
     texts = page.locator(".candidate .sentence").all_text_contents()
     for key in ("3", "1", "Enter"):
         page.keyboard.press(key)
@@ -159,3 +160,38 @@ def test_precision_narrows_and_the_stop_rule_sees_it(make: Make) -> None:
 
 def np_mean(values: list[float]) -> float:
     return sum(values) / len(values)
+
+
+def test_rankings_and_operations_are_settled_too_and_stand_apart(make: Make) -> None:
+    from studio.test_security import ORIGIN, owner
+
+    ranking = make(parse_project({"name": "Pairs", "task": "ranking"}), ranking_items(1, 2), name="ranking")
+    marks = parse_project({"name": "Marks", "task": "operations"})
+    marking = make(marks, [make_item("One two three.", [("s", "One three.")], name="1")], name="operations")
+    group = {"source": [1], "output": [], "labels": ["delmod"]}
+    answers = {
+        "ranking": ({"choice": {"tie": True}}, {"choice": {"best": 0}}),
+        "operations": ({"groups": [group]}, {"groups": []}),
+    }
+    for place, form in ((ranking, {"best": "secret-system-1"}), (marking, {})):
+        names = []
+        for payload in answers[place.project.task]:
+            one = rater(place)
+            (item,) = one.claim()["items"]
+            assert one.answer(item, payload).status_code == 201
+            names.append(one.name)
+        boss = owner(place)
+        page = boss.client.get("/owner/disagreements").text
+        assert "<h4>Original</h4>" in page
+        assert "<h2>Settled</h2>" not in page
+        sent = {"item": "1", "page_token": boss.token, **(form or {"marks": names[0]})}
+        assert boss.client.post("/owner/adjudicate", data=sent, headers={"origin": ORIGIN}).status_code == 303
+        assert "<h2>Settled</h2>" in boss.client.get("/owner/disagreements").text
+        (row,) = place.query("SELECT payload FROM adjudication")
+        decided = json.loads(row.payload)
+        if form:
+            assert decided["choice"]["best_system"] == "secret-system-1"
+            wrong = {**sent, "best": "nobody"}
+            assert boss.client.post("/owner/adjudicate", data=wrong, headers={"origin": ORIGIN}).status_code == 422
+        else:
+            assert decided == {"groups": [group], "by": names[0]}

@@ -304,7 +304,7 @@ def test_behind_a_proxy_with_https_and_a_path(place: Place, strips: bool) -> Non
         f"{prefix}/join/{token}", data=form, headers={"origin": "https://rate.example.org", "cookie": visit}
     )
     assert right.status_code == 303
-    assert right.headers["location"] == "/studio/"
+    assert right.headers["location"] == "/studio/work"
     assert "max-age" in right.headers["strict-transport-security"]
 
 

@@ -103,7 +103,7 @@ def test_studies_without_ratings_say_what_they_hold(make: Make, capsys: Any) -> 
     marking = make(parse_project({"name": "Marks", "task": "operations"}), simple_items(3), name="operations")
     empty = make(rating_project(), simple_items(3), name="empty")
     for place, says in (
-        (ranking, "Pairs holds no ratings: people rank outputs"),
+        (ranking, "Nobody has ranked anything yet"),
         (marking, "Marks holds no ratings: people mark operations"),
         (empty, "Test has no ratings yet"),
     ):
@@ -134,10 +134,9 @@ def test_what_cannot_be_judged_and_comments_come_back_from_an_export(make: Make,
     again = tmp_path / "again.toml"
     imported = studio.import_set(again, str(table))
     assert (imported.project, imported.items, imported.raters, imported.answers) == (str(table), 3, 1, 3)
-    lines = [json.loads(line) | {"seconds": None, "at": ""} for line in studio.export(again, "jsonl").splitlines()]
-    before = [
-        json.loads(line) | {"seconds": None, "at": ""} for line in studio.export(place.file, "jsonl").splitlines()
-    ]
+    lines, before = (
+        [json.loads(line) for line in studio.export(file, "jsonl").splitlines()] for file in (again, place.file)
+    )
     assert lines == before
     same(ratings.read_ratings(again), ratings.read_ratings(place.file))
 
@@ -151,7 +150,7 @@ def test_only_ratings_by_people_become_a_project_and_a_failed_one_leaves_nothing
     (tmp_path / "means.csv").write_text("system,item,simplicity\nA,1,2.5\n")
     wide = "system,item,simplicity_1,simplicity_2,simplicity_zscore\nA,1,2,-1,0.5\nA,2,0,,0.1\n"
     (tmp_path / "wide.csv").write_text(wide)
-    for name, says in (("choices.csv", "without ratings"), ("means.csv", "holds means")):
+    for name, says in (("means.csv", "holds means"),):
         with pytest.raises(BadInput, match=says):
             studio.import_set(tmp_path / "new.toml", str(tmp_path / name))
         assert not list(tmp_path.glob("new.*"))
@@ -186,7 +185,8 @@ def test_results_show_themselves(make: Make, tmp_path: Path, capsys: Any) -> Non
     assert [row[0] for row in table.rows] == [scale.name for scale in place.project.scales]
     assert main(["studio", "status", str(place.file), "--csv", "--strict"]) == 0
     header, *lines = capsys.readouterr().out.splitlines()
-    assert (header, len(lines)) == ("name,level,alpha,ratings,compared", 4)
+    assert header.startswith("name,level,alpha,low,high,first_half,second_half,ratings,compared")
+    assert len(lines) == 4
     assert status.to_pandas()["ratings"].tolist() == [12] * 4
     assert studio.backup(place.file, tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
 
@@ -201,3 +201,39 @@ def test_without_its_packages_the_studio_says_what_to_install(tmp_path: Path) ->
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 2
     assert "plainly[studio]" in done.stderr
+
+
+def test_meta_reads_rankings_of_a_study_and_of_its_export(make: Make, tmp_path: Path, capsys: Any) -> None:
+    place = make(parse_project({"name": "Pairs", "task": "ranking", "assignment": {"ahead": 10}}), ranking_items(8, 2))
+    who = rater(place)
+    for at, item in enumerate(who.claim(10)["items"]):
+        best = next(place for place, text in enumerate(item["outputs"]) if text.endswith("s1"))
+        choice = {"tie": True} if at == 0 else {"best": best}
+        assert who.answer(item, {"choice": choice}).status_code == 201
+    (tmp_path / "choices.csv").write_bytes(studio.export(place.file))
+    told = []
+    for file in (place.file, tmp_path / "choices.csv"):
+        assert main(["meta", str(file), "--resamples", "50", "--json"]) == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0] == told[1]
+    first, second = told[0]["systems"]
+    assert (first["system"], first["wins"], first["ties"]) == ("secret-system-1", 7, 1)
+    assert first["win_rate"]["value"] == pytest.approx(7.5 / 8)
+    assert second["strength"]["value"] == pytest.approx(-first["strength"]["value"])
+    shown = studio.status(place.file).json()["preferences"]
+    assert shown[0]["system"] == "secret-system-1"
+
+
+def test_the_report_shows_what_people_preferred(make: Make, tmp_path: Path) -> None:
+    place = make(parse_project({"name": "Pairs", "task": "ranking", "assignment": {"ahead": 10}}), ranking_items(4, 2))
+    who = rater(place)
+    for item in who.claim(10)["items"]:
+        assert who.answer(item, {"choice": {"best": 0}}).status_code == 201
+    for name in ("source", "a"):
+        (tmp_path / f"{name}.txt").write_text("".join(f"{name} {at} is short.\n" for at in range(4)))
+    page = tmp_path / "report.html"
+    command = ["report", "--source", str(tmp_path / "source.txt"), "-m", "fkgl", "--ratings", str(place.file)]
+    assert main([*command, "-o", str(page), "--", f"A={tmp_path / 'a.txt'}"]) == 0
+    text = page.read_text()
+    assert "What do people prefer?" in text
+    assert "secret-system-1" in text

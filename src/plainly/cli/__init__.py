@@ -1,12 +1,14 @@
 """The command line: one module a command, imported only when its command is called."""
 
-import argparse
+import contextlib
 import importlib
 import os
+import shlex
+import signal
 import sys
 import tomllib
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from plainly import __version__
@@ -14,19 +16,21 @@ from plainly.errors import PlainlyError, did_you_mean
 
 COMMANDS: dict[str, str] = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
 REPORT = "the project's issue tracker, with the command and, where you may, the file"
-_EPILOG = "plainly COMMAND --help tells what a command takes. Start with: plainly score --demo"
+_TITLE = "plainly evaluates text simplification. What do you want to do?"
+_EPILOG = "plainly COMMAND --help says what a command takes, with examples. Start with: plainly score --demo"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status.
 
-    0 done; 2 something that the user can put right; 70 a fault of ours; 130 interrupted. This is the one net: whatever
-    a command lets fall, a person reads a sentence, and the trace only with --debug.
+    0 done; 2 something that the user can put right; 70 a fault of ours; 130 interrupted; 143 stopped. This is the one
+    net: whatever a command lets fall, a person reads a sentence, and the trace only with --debug.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:
-        return _run([argument for argument in arguments if argument != "--debug"])
+        with _stoppable():
+            return _run([argument for argument in arguments if argument != "--debug"])
     except BrokenPipeError:
         # The reader went away (plainly … | head); keep the interpreter from complaining when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -34,6 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("plainly: interrupted", file=sys.stderr)
         return 130
+    except _Terminated:
+        print("plainly: stopped (SIGTERM)", file=sys.stderr)
+        return 143
     except Exception as error:
         if debug:
             traceback.print_exc()
@@ -42,12 +49,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status
 
 
+class _Terminated(BaseException):
+    """Somebody asked this process to end: what it started ends first, and its temporary files go."""
+
+
+@contextlib.contextmanager
+def _stoppable() -> Iterator[None]:
+    def stop(number: int, frame: object) -> None:
+        raise _Terminated
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread, where signals do not come
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _said(error: Exception) -> tuple[str, int]:
     """What went wrong in a sentence, and the exit status."""
     if isinstance(error, PlainlyError):
         return error.for_shell(), 2
     if isinstance(error, MemoryError):
         return "There is not enough memory for this. Give less at once, or --engine local, which reads in parts.", 2
+    broken_database = type(error).__name__ in ("OperationalError", "DatabaseError")  # not those of a faulty query
+    if broken_database and type(error).__module__.partition(".")[0] in ("sqlalchemy", "sqlite3"):
+        why = str(getattr(error, "orig", None) or error).splitlines()[0]
+        return f"The study's database cannot be used ({why}). Is it the right file, and whole?", 2
     if isinstance(error, OSError) and error.errno is not None:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}.", 2
@@ -58,7 +89,7 @@ def _said(error: Exception) -> tuple[str, int]:
 def _run(arguments: list[str]) -> int:
     name = arguments[0] if arguments else "--help"
     if name in ("-h", "--help", "help"):
-        _overview().print_help()
+        print(overview())
         return 0
     if name in ("-V", "--version"):
         print(f"plainly {__version__}")
@@ -66,27 +97,21 @@ def _run(arguments: list[str]) -> int:
     if name not in COMMANDS:
         kind = "option" if name.startswith("-") else "command"
         raise PlainlyError(f"Unknown {kind} {name!r}.{did_you_mean(name, COMMANDS)} See: plainly --help")
+    from plainly.cli.parser import command_parser
+
     command = importlib.import_module(f"plainly.cli.{name}")
-    parser = argparse.ArgumentParser(
-        prog=f"plainly {name}",
-        description=command.HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    command.configure(parser)
+    parser = command_parser(name)
     # Outputs may stand before, between and after options; argparse allows that only where there are no sub-commands.
     parse = parser.parse_args if parser._subparsers else parser.parse_intermixed_args
-    status: int = command.run(parse(arguments[1:]))
+    args = parse(arguments[1:])
+    args.command_line = shlex.join(["plainly", *arguments])
+    status: int = command.run(args)
     sys.stdout.flush()
     return status
 
 
-def _overview() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="plainly", description="Evaluate text simplification.", epilog=_EPILOG, allow_abbrev=False
-    )
-    parser.add_argument("-V", "--version", action="store_true", help="print the version")
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    for name, help_text in COMMANDS.items():
-        commands.add_parser(name, help=help_text)
-    return parser
+def overview() -> str:
+    """What one can ask, in the order in which people need it."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  plainly {name:<{width}}  {question}" for name, question in COMMANDS.items()]
+    return "\n".join([_TITLE, "", *lines, "", _EPILOG])

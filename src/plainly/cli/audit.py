@@ -8,7 +8,7 @@ from plainly.engines import engine
 from plainly.errors import BadInput
 from plainly.questions.audit import audit
 from plainly.questions.audit.catalogue import listing
-from plainly.questions.audit.sweep import LEVELS, SEED, TRIALS
+from plainly.questions.audit.sweep import LEVELS, SEED
 from plainly.questions.audit.tabulation import DEFAULT_TABLES, TABLES
 from plainly.render.show import add_formats, show
 
@@ -23,7 +23,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser,
         "audit",
         levels={"type": _levels, "default": LEVELS},
-        trials={"default": TRIALS},
         seed={"default": SEED},
         tables={"default": DEFAULT_TABLES, "help": names},
     )
@@ -40,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     texts = inputs.read(args)
     result = audit(
         texts,
-        metrics=inputs.chosen_metrics(args, references=texts.has_references),
+        metrics=inputs.chosen_metrics(args, texts),
         attacks=args.attacks,
         levels=args.levels,
         trials=args.trials,
@@ -54,8 +53,7 @@ def run(args: argparse.Namespace) -> int:
         result.draw(args.plots)
     if args.out is not None:
         result.write(args.out)
-    show(result, args.format)
-    return 0
+    return int(show(result, args.format) > 0 and args.strict)
 
 
 def _levels(text: str) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from plainly.inputs.corpus import Corpus
 from plainly.inputs.files import stem
 from plainly.inputs.tables import table_format
 from plainly.inputs.texts import Inputs
-from plainly.questions.compare import TRIALS, compare
+from plainly.questions.compare import compare
 from plainly.questions.comparisons import TESTS, Comparisons, Test
 from plainly.render.show import add_formats, show
 from plainly.scoring.references import OVER
@@ -30,7 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "compare",
         test={"choices": (*_SHORT, *TESTS)},
         by={"help": by},
-        trials={"default": TRIALS},
         over={"choices": OVER},
     )
     options.add_sampling(parser, method=False)
@@ -48,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         added = _add_baseline(args)
         with inputs.opened(args) as data:
-            specs = inputs.chosen_metrics(args, references=data.has_references)
+            specs = inputs.chosen_metrics(args, data)
             settings = streaming.settings(args, data, specs) if isinstance(data, Corpus) else {}
             names = list(data.outputs if isinstance(data, Inputs) else data.systems)
             if added:

@@ -3,9 +3,8 @@
 import argparse
 
 from plainly.cli import inputs, options
-from plainly.inputs.texts import Inputs
+from plainly.inputs.texts import Inputs, spoken
 from plainly.questions.doctor import doctor, explain
-from plainly.questions.doctor.language import LANGUAGES
 from plainly.render.show import add_formats, show
 
 HELP = options.help_text("doctor")
@@ -14,7 +13,8 @@ HELP = options.help_text("doctor")
 def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
     inputs.add_metrics(parser)
-    options.add(parser, "doctor", language={"choices": LANGUAGES})
+    options.add(parser, "doctor")
+    options.add_force(parser)
     add_formats(parser)
 
 
@@ -23,8 +23,8 @@ def run(args: argparse.Namespace) -> int:
         show(explain(*(() if args.list else (args.explain,))), args.format)
         return 0
     texts = _read(args)
-    specs = inputs.chosen_metrics(args, references=bool(texts.evalset.references)) if args.metrics else ()
-    diagnosis = doctor(texts, metrics=specs, language=args.language)
+    specs = inputs.chosen_metrics(args, texts) if args.metrics else ()
+    diagnosis = doctor(texts, metrics=specs, fix=args.fix, force=args.force)
     show(diagnosis, args.format)
     return 1 if diagnosis.warnings else 0
 
@@ -35,9 +35,10 @@ def _read(args: argparse.Namespace) -> Inputs:
         from plainly import data
         from plainly.cli.progress import bar
 
-        return Inputs(data.load(args.test_set, progress=bar), {})
+        return spoken(Inputs(data.load(args.test_set, progress=bar), {}), args.language)
     if not args.systems and args.source and args.references:
         from plainly.inputs import read_evalset
 
-        return Inputs(read_evalset(source=args.source, references=args.references, groups=args.groups), {})
+        evalset = read_evalset(source=args.source, references=args.references, groups=args.groups)
+        return spoken(Inputs(evalset, {}), args.language)
     return inputs.read(args)

@@ -3,15 +3,17 @@
 import argparse
 import dataclasses
 import re
+import typing
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from plainly import registry
 from plainly.cli import options
 from plainly.errors import BadInput, UnknownName, did_you_mean
 from plainly.inputs.corpus import Corpus
-from plainly.inputs.texts import Inputs
+from plainly.inputs.texts import Inputs, absences, spoken
 from plainly.render.show import say
 
 Outputs = dict[str, tuple[str, ...]]
@@ -24,17 +26,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_metrics(parser: argparse.ArgumentParser) -> None:
     """The arguments that choose metrics."""
-    options.add(parser, "choosing_metrics")
+    from plainly.questions.presets import presets
+
+    options.add(parser, "choosing_metrics", like={"choices": tuple(presets())})
 
 
-def chosen_metrics(args: argparse.Namespace, *, references: bool) -> list[str]:
+def chosen_metrics(args: argparse.Namespace, data: Inputs | Corpus) -> list[str]:
     """The specs that were asked for, or a sensible few; all of them are checked here, before anything is measured."""
-    from plainly.questions import score
+    from plainly.questions import presets, score
+    from plainly.render.show import say
 
     specs = [spec for written in args.metrics or () for spec in registry.split_specs(written)]
     if args.metrics and not specs:
         raise BadInput("-m names no metric. See: plainly metrics")
-    specs = [str(spec) for spec in score.chosen_metrics(specs or None, references)]
+    if args.like is not None:
+        specs, said = presets.like(args.like, specs, references=data.has_references)
+        say(said)
+    specs = [str(spec) for spec in score.chosen_metrics(specs or None, data.has_references, data.language)]
     for spec in specs:
         registry.metric(spec)
     if args.target is not None:
@@ -42,18 +50,32 @@ def chosen_metrics(args: argparse.Namespace, *, references: bool) -> list[str]:
     return list(dict.fromkeys(specs))
 
 
-def _aimed(specs: Sequence[str], target: float) -> list[str]:
-    """The specs, with the target for those metrics that have one and were not given another."""
-    metrics = {spec: registry.metric(spec) for spec in specs}
-    aiming = [spec for spec, metric in metrics.items() if hasattr(metric, "target")]
-    if not aiming:
-        raise BadInput("--target is for metrics that measure the distance from a level; none is named. Add: -m sle")
+def _aimed(specs: Sequence[str], target: str) -> list[str]:
+    """The specs, with the target for those metrics that have one of its kind and were not given another.
+
+    A number is for metrics that aim at numbers, if there are any; a name, or a number without them, for CEFR levels.
+    """
+    metrics: dict[str, Any] = {spec: registry.metric(spec) for spec in specs}
+    aiming = {spec: typing.get_type_hints(type(metric))["target"] for spec, metric in metrics.items() if _aims(metric)}
+    numeric = [spec for spec, kind in aiming.items() if float in typing.get_args(kind)]
+    try:
+        value: str | float = float(target) if numeric else target
+    except ValueError:
+        value = target
+    chosen = numeric if isinstance(value, float) else [spec for spec in aiming if spec not in numeric]
+    if not chosen:
+        raise BadInput(
+            "--target is for metrics that measure the distance from a level; none that takes it is named. Add: -m cefr "
+            "for a CEFR level, -m sle for a number."
+        )
     return [
-        repr(dataclasses.replace(metric, target=target))  # type: ignore[type-var]
-        if spec in aiming and metric.target is None  # type: ignore[attr-defined]
-        else spec
+        repr(dataclasses.replace(metric, target=value)) if spec in chosen and metric.target is None else spec
         for spec, metric in metrics.items()
     ]
+
+
+def _aims(metric: Any) -> bool:
+    return hasattr(metric, "target")
 
 
 @contextmanager
@@ -87,14 +109,22 @@ def selected(args: argparse.Namespace, data: Inputs | Corpus) -> Inputs | Corpus
 
 def read(args: argparse.Namespace) -> Inputs:
     """Read what the arguments name; the first thing wrong is an error and nothing is returned."""
+    inputs = _read(args)
+    if getattr(args, "unit", None) is None:
+        return inputs
+    from plainly.inputs.units import with_unit
+
+    return with_unit(inputs, args.unit)
+
+
+def _read(args: argparse.Namespace) -> Inputs:
     named = [args.test_set is not None, args.demo, bool(args.source or args.references or args.table)]
     if sum(named) > 1:
         raise BadInput("Give one of -t SET, --demo, or own files (--source, --references, --table).")
-    if args.demo:
-        return _demo(args.systems)
-    if args.test_set is not None:
-        return _named(args)
-    return _files(args)
+    if args.groups and (args.demo or args.test_set is not None):
+        raise BadInput("--groups goes with files of your own; a named set has its documents already, or none.")
+    inputs = _demo(args.systems) if args.demo else _named(args) if args.test_set is not None else _files(args)
+    return spoken(inputs, args.language)
 
 
 def _demo(systems: Sequence[str]) -> Inputs:
@@ -137,9 +167,9 @@ def _named(args: argparse.Namespace) -> Inputs:
     if both:
         raise BadInput(f"Two systems are called {sorted(both)[0]!r}. Name yours apart: NAME=FILE")
     if read is None:
-        return Inputs(evalset, outputs)
+        return Inputs(evalset, outputs, absences(outputs))
     parts = (read.outputs, outputs) if systems[0] in own else (outputs, read.outputs)
-    return Inputs(evalset, {**parts[0], **parts[1]}, read.notes)
+    return Inputs(evalset, {**parts[0], **parts[1]}, (*read.notes, *absences(outputs)))
 
 
 def _check_own(spec: str, name: str, published: Sequence[str]) -> None:

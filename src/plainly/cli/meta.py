@@ -25,6 +25,10 @@ def run(args: argparse.Namespace) -> int:
 
     _take_old_names(args)
     options.check_targets(args, args.plot)
+    if (choices := rated.rankings(args)) is not None:
+        from plainly.questions.preferences import rank
+
+        return int(show(rank(choices, sampling=options.sampling(args)), args.format) > 0 and args.strict)
     judgements = rated.read(args)
     subset = None
     if args.filter:

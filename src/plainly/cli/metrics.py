@@ -19,8 +19,7 @@ def run(args: argparse.Namespace) -> int:
     from plainly.questions.explain import describe, explain
 
     if not args.explain:
-        show(describe(args.name), args.format)
-        return 0
+        return int(show(describe(args.name), args.format) > 0 and args.strict)
     if args.name is None:
         raise BadInput("Which metric should be explained? For example: plainly metrics sari --explain --demo")
     if not (args.test_set or args.source or args.references or args.table or args.systems):

@@ -13,7 +13,7 @@ from plainly.machine import cores
 from plainly.questions.operations import annotators, labellers, labelling, operations
 from plainly.questions.operations.against_people import compare_with_people
 from plainly.questions.operations.terms import glossary, typology_mapping
-from plainly.render.show import say, show
+from plainly.render.show import print_warnings, say, show
 from plainly.result import Result
 from plainly.typology import formats
 
@@ -62,6 +62,7 @@ def _label(args: argparse.Namespace) -> Result | None:
         return labelled
     if labelled.notice:
         say(labelled.notice)
+    print_warnings(labelled.remarks)
     if args.output:
         _wrote(labelled.save(args.output))
     else:

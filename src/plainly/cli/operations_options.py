@@ -51,7 +51,9 @@ def _labelling(parsers: dict[str, argparse.ArgumentParser]) -> None:
     label, evaluate, train = parsers["label"], parsers["evaluate"], parsers["train"]
     inputs.add_arguments(label)
     _add_labeller(label)
-    label.add_argument("--workers", type=int, dest="processes", metavar="N", help="the same as --processes")
+    label.add_argument(
+        "--workers", type=options.number("--workers"), dest="processes", metavar="N", help="the same as --processes"
+    )
     label.add_argument(
         "-o", "--output", metavar="FILE", help="write them here: .jsonl, .aln, .ann or .tsv (default: stdout)"
     )
@@ -62,7 +64,9 @@ def _labelling(parsers: dict[str, argparse.ArgumentParser]) -> None:
     _add_labeller(evaluate)
     train.add_argument("set", nargs="?", default="assetann/annotations", metavar="SET", help=_SET)
     train.add_argument("-o", "--output", metavar="FILE", help="train on everything and write the weights here (.npz)")
-    train.add_argument("--folds", type=int, default=5, help="folds of the cross-validation, by source (5)")
+    train.add_argument(
+        "--folds", type=options.number("--folds"), default=5, help="folds of the cross-validation, by source (5)"
+    )
     train.add_argument(
         "--gold", default="assetann/gold", metavar="SET", help="some of the same pairs, to measure on as well"
     )
@@ -97,8 +101,10 @@ def _relating(parsers: dict[str, argparse.ArgumentParser]) -> None:
         parser.add_argument("--part", action="append", metavar="NAME", help="which of its outputs; may be repeated")
     regress = parsers["regress"]
     regress.add_argument("--model", default="lasso", help="lasso (the default), ridge, linear, tree or forest")
-    regress.add_argument("--alpha", type=float, help="penalty; default: chosen by cross-validation")
-    regress.add_argument("--folds", type=int, default=10, help="folds, by source (10)")
+    regress.add_argument(
+        "--alpha", type=options.number("--alpha", "float"), help="penalty; default: chosen by cross-validation"
+    )
+    regress.add_argument("--folds", type=options.number("--folds"), default=10, help="folds, by source (10)")
 
 
 def _add_labeller(parser: argparse.ArgumentParser) -> None:

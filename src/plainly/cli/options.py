@@ -1,6 +1,8 @@
 """Groups of options that several commands share, each defined and read in one place."""
 
 import argparse
+import contextlib
+import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -11,7 +13,28 @@ from plainly.errors import BadInput
 from plainly.files import check_target
 from plainly.sampling import DEFAULTS, METHODS, Sampling
 
-_TYPES: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "path": Path}
+# Kinds of numbers, with the least and the most that makes sense: how many of something, a seed, a port, a measure.
+_NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
+    "int": (int, 1, 10**9),
+    "seed": (int, 0, 2**63 - 1),
+    "port": (int, 0, 65535),
+    "float": (float, -math.inf, math.inf),
+}
+
+
+def number(flag: str, kind: str = "int") -> Callable[[str], Any]:
+    """What reads the value of an option that is a number, and refuses one that makes no sense: -1 items, nan."""
+    cast, least, most = _NUMBERS[kind]
+
+    def read(text: str) -> int | float:
+        with contextlib.suppress(ValueError):
+            value = cast(text)
+            if math.isfinite(value) and least <= value <= most:
+                return value
+        wanted = "a number" if cast is float else f"a whole number of at least {least:,} and at most {most:,}"
+        raise BadInput(f"{flag} is {wanted}, not {text!r}.")
+
+    return read
 
 
 @cache
@@ -32,21 +55,29 @@ def add(parser: argparse.ArgumentParser, name: str, **more: Mapping[str, Any]) -
         group = parser if title == "options" else parser.add_argument_group(title)
         for flags, fixed in listed.items():
             settings = {**fixed, **more.get(flags.split()[-1].strip("-").replace("-", "_"), {})}
-            if settings.get("type") in _TYPES:
-                settings["type"] = _TYPES[settings["type"]]
+            if settings.get("type") in _NUMBERS:
+                settings["type"] = number(flags.split()[-1], settings["type"])
+            elif settings.get("type") == "path":
+                settings["type"] = Path
             group.add_argument(*flags.split(), **settings)
 
 
 def add_sampling(
-    parser: argparse.ArgumentParser, *, method: bool = True, level: Callable[[str], Any] = float
+    parser: argparse.ArgumentParser, *, method: bool = True, level: Callable[[str], Any] | None = None
 ) -> argparse._ArgumentGroup:
     """--level, --resamples, --method, --seed: how intervals and tests draw. ``level`` reads the value of --level."""
     group = parser.add_argument_group("how to draw")
-    group.add_argument("--level", type=level, help=f"confidence level ({DEFAULTS['level']})")
-    group.add_argument("--resamples", type=int, metavar="N", help=f"bootstrap draws ({DEFAULTS['resamples']})")
+    group.add_argument(
+        "--level", type=level or number("--level", "float"), help=f"confidence level ({DEFAULTS['level']})"
+    )
+    group.add_argument(
+        "--resamples", type=number("--resamples"), metavar="N", help=f"bootstrap draws ({DEFAULTS['resamples']})"
+    )
     if method:
         group.add_argument("--method", choices=METHODS, help=f"kind of interval ({DEFAULTS['method']})")
-    group.add_argument("--seed", type=int, help=f"seed of the draws ({DEFAULTS['seed']}), kept in the results")
+    group.add_argument(
+        "--seed", type=number("--seed", "seed"), help=f"seed of the draws ({DEFAULTS['seed']}), kept in the results"
+    )
     return group
 
 

@@ -1,11 +1,14 @@
 """The arguments with which commands take ratings: a public set by name, or a table of one's own."""
 
 import argparse
+from dataclasses import replace
 
 from plainly.cli import options
 from plainly.cli.progress import bar
 from plainly.errors import BadInput
+from plainly.ratings.rankings import Choice, read_rankings
 from plainly.ratings.types import Judgements, Scale
+from plainly.text.languages import detection
 
 
 def add_arguments(parser: argparse.ArgumentParser, **ratings: str) -> None:
@@ -18,7 +21,7 @@ def read(args: argparse.Namespace) -> Judgements:
     from plainly.ratings import take
 
     columns = (options.columns(args.columns) or {}).items()
-    return take(
+    judgements = take(
         args.ratings,
         columns={role: column if isinstance(column, str) else ",".join(column) for role, column in columns},
         scale=_scale(args.scale),
@@ -26,6 +29,12 @@ def read(args: argparse.Namespace) -> Judgements:
         z_scores=args.z_scores,
         progress=bar,
     )
+    return replace(judgements, language=detection.check(args.language)) if args.language else judgements
+
+
+def rankings(args: argparse.Namespace) -> tuple[Choice, ...] | None:
+    """The rankings that the arguments name, where they name rankings."""
+    return read_rankings(args.ratings) if args.ratings else None
 
 
 def names(text: str | None) -> list[str]:

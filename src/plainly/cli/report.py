@@ -34,6 +34,7 @@ def run(args: argparse.Namespace) -> int:
         ratings=args.ratings,
         out=page,
         figures=args.figures,
+        command=args.command_line,
         sampling=options.sampling(args),
         progress=bar,
     )
@@ -48,7 +49,7 @@ def _data(args: argparse.Namespace) -> dict[str, Any]:
         args.systems = [name for name in args.systems if name != args.saved]
     if args.saved is None:
         texts = inputs.read(args)
-        return {"data": texts, "metrics": inputs.chosen_metrics(args, references=texts.has_references)}
+        return {"data": texts, "metrics": inputs.chosen_metrics(args, texts)}
     if args.metrics:
         raise BadInput("Saved scores have their metrics; leave out -m, or leave out --saved to score again.")
     if not (args.test_set or args.demo or args.source or args.references or args.table or args.systems):

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     with inputs.opened(args) as data:
-        specs = inputs.chosen_metrics(args, references=data.has_references)
+        specs = inputs.chosen_metrics(args, data)
         settings = streaming.settings(args, data, specs) if isinstance(data, Corpus) else {}
         if args.segments and isinstance(data, Corpus) and not Path(args.segments).suffix:
             settings["segments"] = args.segments

@@ -3,6 +3,7 @@
 import argparse
 import glob
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ from plainly.engines import Engine, engine
 from plainly.errors import BadInput
 from plainly.files import check_target
 from plainly.inputs.corpus import Corpus, open_corpus
+from plainly.inputs.files import named
 from plainly.inputs.tables import table_format
 from plainly.render.show import say
 from plainly.scoring.scores import Evaluation
+from plainly.text.languages import detection
 
 # Files larger than this in all are not read whole unless that is asked for.
 LARGE = 200_000_000
@@ -38,7 +41,7 @@ def wanted(args: argparse.Namespace) -> bool:
     if args.on_error == "set-aside":
         return True
     paths = [*([args.source] if args.source else []), *args.references, *([args.table] if args.table else [])]
-    paths += [system if os.path.exists(system) else system.partition("=")[2] for system in args.systems]
+    paths += [system if "://" in system else named(system)[1] for system in args.systems]
     if any("://" in path or os.path.isdir(path) for path in paths):
         return True
     if not args.source and not args.references and any(_is_pattern(path) for path in (args.table, *args.systems)):
@@ -52,7 +55,14 @@ def wanted(args: argparse.Namespace) -> bool:
 
 
 def opened(args: argparse.Namespace) -> Corpus:
-    """The corpus that the arguments name."""
+    """The corpus that the arguments name, in the language that they name."""
+    if args.language == "auto":
+        raise BadInput("The language of a corpus that is read in parts is not found out; say which: --language CODE")
+    language = detection.check(args.language) if args.language else ""
+    return replace(_opened(args), language=language)
+
+
+def _opened(args: argparse.Namespace) -> Corpus:
     systems = list(args.systems)
     tables = [args.table] if args.table else []
     if args.source or args.references:

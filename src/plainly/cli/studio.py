@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from plainly import studio
+from plainly.cli.options import number
 from plainly.cli.progress import bar
 from plainly.files import check_target, write_whole
 from plainly.render.show import add_formats, say, show
@@ -42,13 +43,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     create.add_argument("--source", metavar="FILE", help="the sources, one a line")
     create.add_argument("--task", choices=("rating", "operations", "ranking"), help="what people do (default: rating)")
     create.add_argument("--protocol", metavar="NAME", help="sulem-2018, tradeoff-2018 or direct-assessment")
-    create.add_argument("--items", type=int, metavar="N", help="draw N sources at random")
-    create.add_argument("--overlap", type=int, metavar="N", help="people for each item (default: 2)")
+    create.add_argument("--items", type=number("--items"), metavar="N", help="draw N sources at random")
+    create.add_argument("--overlap", type=number("--overlap"), metavar="N", help="people for each item (default: 2)")
     create.add_argument("--demo", action="store_true", help="use the small data set that comes with plainly")
 
     serve = action("serve", "serve the project's pages")
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    serve.add_argument("--port", type=int, default=8000, help="port to listen on (default: 8000)")
+    serve.add_argument("--port", type=number("--port", "port"), default=8000, help="port to listen on (default: 8000)")
     serve.add_argument("--expose", action="store_true", help="allow an address that other machines can reach")
     serve.add_argument("--public-url", default="", metavar="URL", help="what a proxy in front calls it")
 
@@ -56,11 +57,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     invite.add_argument("--kind", choices=("person", "crowd", "owner"), default="person", help="for whom")
     invite.add_argument("--label", default="", help="a note to yourself; never exported")
     invite.add_argument("--once", action="store_true", help="a personal link that works only once")
-    invite.add_argument("-n", dest="count", type=int, default=1, metavar="N", help="how many links")
+    invite.add_argument("-n", dest="count", type=number("-n"), default=1, metavar="N", help="how many links")
     invite.add_argument("--public-url", default="http://127.0.0.1:8000", metavar="URL", help="where people reach it")
 
     export = action("export", "write the data collected so far")
-    export.add_argument("--format", default="csv", help="csv, jsonl, parquet, aln (a zip) or entries.jsonl")
+    lists = "people.csv, prolific-approve.csv, prolific-reject.csv, mturk.csv"
+    formats = f"csv, jsonl, parquet, aln (a zip), entries.jsonl (everything), or a list to pay by: {lists}"
+    export.add_argument("--format", default="csv", help=formats)
     export.add_argument("--force", action="store_true", help="overwrite a file that plainly did not write")
     export.add_argument("-o", "--output", default="-", metavar="FILE", help="where to (default: standard output)")
 
@@ -75,7 +78,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what the arguments say; the exit status."""
-    options: dict[str, Any] = {name: value for name, value in vars(args).items() if value is not None}
+    ours = {name: value for name, value in vars(args).items() if name != "command_line"}
+    options: dict[str, Any] = {name: value for name, value in ours.items() if value is not None}
     action, project = options.pop("action"), options.pop("project")
     strict, form = options.pop("strict", False), options.pop("format", None)
     if action in ("export", "backup") and str(args.output) != "-":

@@ -1,7 +1,8 @@
-"""``plainly train``: make a simplicity estimate of your own from levelled documents."""
+"""``plainly train``: make a simplicity estimate or a judge of your own."""
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from plainly.cli import options
 from plainly.cli.progress import bar
@@ -18,29 +19,61 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.what == "cefr":
+        from plainly.learn.cefr import fit_levels
+
+        show(fit_levels(args.output or "sle-model", progress=bar), args.format)
+        return 0
     from plainly.learn.documents import LevelledTexts, levelled_texts
     from plainly.learn.recipe import Recipe
-    from plainly.learn.train import train
 
     if args.prepare:
         check_directory(args.prepare)
+    if args.what == "quality":
+        return _quality(args)
     documents = LevelledTexts.load(Path(args.corpus)) if args.corpus else args.documents
     corpus = levelled_texts(documents, levels=_scale(args.levels), recipe=args.recipe)
     if args.prepare:
         corpus.save(Path(args.prepare))
         say(f"Wrote {len(corpus.levelled)} sentences to {args.prepare}")
         return 0
-    if not args.encoder:
-        raise BadInput("Training starts from an encoder. Name one: --encoder DIRECTORY-OR-HUB-NAME")
+    _need_encoder(args)
     recipe = Recipe.read(args.recipe)
+    return _train(
+        args,
+        corpus,
+        recipe.changed(softened=False if args.quantised else None, span=args.span, epochs=args.epochs, seed=args.seed),
+    )
+
+
+def _quality(args: argparse.Namespace) -> int:
+    from plainly.learn.judge_training import pair_corpus
+    from plainly.learn.pairs import PairCorpus
+    from plainly.learn.recipe import SHIPPED, JudgeRecipe
+
+    if args.documents:
+        raise BadInput("quality learns from named sets of pairs (see its recipe), not from documents. Leave them out.")
+    recipe = JudgeRecipe.read(args.recipe or SHIPPED).changed(epochs=args.epochs, seed=args.seed)
+    if not args.prepare:
+        _need_encoder(args)
+    corpus = PairCorpus.load(Path(args.corpus)) if args.corpus else pair_corpus(recipe)
+    if args.prepare:
+        corpus.save(Path(args.prepare))
+        say(f"Wrote {len(corpus.sound)} sound and {len(corpus.rated)} rated pairs to {args.prepare}")
+        return 0
+    return _train(args, corpus, recipe)
+
+
+def _train(args: argparse.Namespace, corpus: Any, recipe: Any) -> int:
+    """What both kinds of training share: where they start, where they write, on what they run."""
+    from plainly.learn.train import train
+
     training = train(
         args.what,
         documents=corpus,
         encoder=args.encoder,
         expert_encoder=args.expert_encoder,
-        recipe=recipe.changed(
-            softened=False if args.quantised else None, span=args.span, epochs=args.epochs, seed=args.seed
-        ),
+        recipe=recipe,
         output=args.output,
         device=args.device,
         eight_bits=not args.float,
@@ -48,6 +81,11 @@ def run(args: argparse.Namespace) -> int:
     )
     show(training, args.format)
     return 0
+
+
+def _need_encoder(args: argparse.Namespace) -> None:
+    if not args.encoder:
+        raise BadInput("Training starts from an encoder. Name one: --encoder DIRECTORY-OR-HUB-NAME")
 
 
 def _scale(text: str) -> dict[str, float]:

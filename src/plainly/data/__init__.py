@@ -5,10 +5,12 @@
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
-from plainly.data.card import KINDS, Card, card, cards, names, output_cards, systems
+from plainly.data.card import KINDS, Card, Local, card, cards, names, output_cards, systems
 from plainly.data.catalogue import catalogue, describe, get
+from plainly.data.documents import jsonl_by_id
 from plainly.data.fetch import read
 from plainly.data.readers import EVALSETS, TABLES, read_lines
 from plainly.errors import BadInput, UnknownName
@@ -27,7 +29,8 @@ def load(name: str, *, progress: Progress = unseen) -> EvalSet:
     wanted = card(name)
     if wanted.reader not in EVALSETS or wanted.kind != "evalset":
         raise BadInput(f"{wanted.name!r} holds {wanted.kind}, which nothing can be scored on. See: plainly data list")
-    return EVALSETS[wanted.reader](wanted, read(wanted, progress=progress))
+    evalset = EVALSETS[wanted.reader](wanted, read(wanted, progress=progress))
+    return replace(evalset, language=wanted.language)
 
 
 def outputs(name: str, system: str, *, progress: Progress = unseen) -> tuple[str, ...]:
@@ -42,7 +45,7 @@ def outputs_of(name: str, wanted: Collection[str], *, progress: Progress = unsee
     for held in output_cards(evalset):
         files = [file for file in held.files if file.system in wanted and file.system not in texts]
         local_files = read(held, files, progress=progress)
-        whole = {local.file.system: read_lines(local, held.items) for local in local_files}
+        whole = {local.file.system: _written(held, local, name) for local in local_files}
         if whole and evalset.name not in held.of:
             # The outputs are those of the set that this one chooses from; its ids are positions there, counted from 1.
             places = [int(identifier) - 1 for identifier in load(name, progress=progress).ids]
@@ -53,6 +56,12 @@ def outputs_of(name: str, wanted: Collection[str], *, progress: Progress = unsee
             see = f"plainly data info {evalset.name}"
             raise UnknownName(f"system of {evalset.name}", system, systems(name), see=see)
     return {system: texts[system] for system in wanted}
+
+
+def _written(held: Card, local: Local, name: str) -> list[str]:
+    if held.reader == jsonl_by_id.__name__:
+        return jsonl_by_id(local, load(name).ids)
+    return read_lines(local, held.items)
 
 
 def table(name: str, *, progress: Progress = unseen) -> Sheet:
@@ -82,5 +91,6 @@ def demo() -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
         ids=[row["id"] for row in rows],
         groups=[row["group"] for row in rows],
         name="demo",
+        language="en",
     )
     return evalset, {system: tuple(row["outputs"][system] for row in rows) for system in rows[0]["outputs"]}

@@ -18,6 +18,7 @@ Kind = Literal["evalset", "outputs", "ratings", "annotations", "levels"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _CARDS = Path(__file__).parent / "cards"
+_LONGEST = 200  # letters of a name
 _NAME = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
 
 
@@ -55,6 +56,7 @@ class Card:
     ``of`` names the evaluation sets that outputs belong to. ``within`` names the evaluation set whose items this one
     chooses from; its outputs are then that set's outputs for the chosen items. ``dimensions`` names what a rating sheet
     asks about, column by column, and ``rename`` gives systems the names under which their outputs are known.
+    ``language`` is the code of the language that the texts are in.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Card:
     items: int
     files: tuple[File, ...]
     notes: str = ""
+    language: str = "en"
     of: tuple[str, ...] = ()
     within: str = ""
     dimensions: tuple[str, ...] = ()
@@ -94,8 +97,9 @@ def cards() -> Iterator[Card]:
 
 def card(name: str) -> Card:
     """The card of a data set. A family's bare name means its test part: ``hsplit`` is ``hsplit/test``."""
-    full = name if "/" in name else f"{name}/test"
-    if not _NAME.fullmatch(full) or not (_CARDS / f"{full}.toml").is_file():
+    full = name if "/" in str(name) else f"{name}/test"
+    named = isinstance(name, str) and len(name) <= _LONGEST and _NAME.fullmatch(full)
+    if not named or not (_CARDS / f"{full}.toml").is_file():
         raise UnknownName("data set", name, names(), see="plainly data list")
     return _read(full)
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from plainly import limits
 from plainly.data.card import Card, File, Local
 from plainly.errors import DataUnavailable
 from plainly.progress import Progress, Tell, unseen
@@ -21,8 +22,6 @@ from plainly.progress import Progress, Tell, unseen
 MIRROR = "PLAINLY_MIRROR"
 CACHE = "PLAINLY_CACHE"
 
-_TIMEOUT = 30.0
-_STALE = 2 * _TIMEOUT  # A part untouched for longer than a silent connection lives has no writer any more.
 _ATTEMPTS = 3
 _BLOCK = 1 << 16
 _THREADS = 8
@@ -168,7 +167,8 @@ def _claim_part(target: Path) -> Path:
     given = (path for path in target.parent.glob("*.part") if len(path.name) == len(own.name))
     for path in [named, *(path for path in given if path.name.startswith(f"{target.name}."))]:
         try:
-            if path == named or time.time() - path.stat().st_mtime > _STALE:
+            # A part untouched for longer than a silent connection lives has no writer any more.
+            if path == named or time.time() - path.stat().st_mtime > 2 * limits.limit("wait"):
                 os.rename(path, own)
                 break
         except FileNotFoundError:
@@ -216,7 +216,7 @@ def _append(url: str, file: File, part: Path, reach: Callable[[int], None]) -> N
     request = urllib.request.Request(url, headers={"User-Agent": f"plainly/{__version__}"})
     if 0 < have < file.size:
         request.add_header("Range", f"bytes={have}-")
-    with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
+    with urllib.request.urlopen(request, timeout=limits.limit("wait")) as answer:
         goes_on = answer.status == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
         with part.open("ab" if goes_on else "wb") as out:
             done = have if goes_on else 0

@@ -6,10 +6,11 @@ numbers that are missing are NaN, and a file that has not the promised number of
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from plainly.data import documents
 from plainly.data.card import Card, Local
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
@@ -97,6 +98,58 @@ def level_tsv(card: Card, files: Sequence[Local]) -> Sheet:
     return _sheet(card, ("part", "sentence", "level_a", "level_b"), rows)
 
 
+def level_sheets(card: Card, files: Sequence[Local]) -> Sheet:
+    """ReadMe++'s sheets: a sentence with its domain, what stands before it, and a level; the card names the parts."""
+    from plainly.inputs.workbooks import read_cells
+
+    rows: list[tuple[Any, ...]] = []
+    for local in files:
+        head, *body = read_cells(local.data, local.path)
+        at = {str(cell): place for place, cell in enumerate(head)}
+        for cells in body:
+            before, sentence = (" ".join(str(cells[at[name]]).split()) for name in ("Context", "Sentence"))
+            rows.append((local.file.part, cells[at["Domain"]], before, sentence, cells[at["Rating"]]))
+    return _sheet(card, ("part", "domain", "context", "sentence", "level"), rows)
+
+
+def complexity_csv(card: Card, files: Sequence[Local]) -> Sheet:
+    """TextComplexityDE's averages of ratings from 1 to 7, turned round so that 7 is the simplest."""
+    (local,) = files
+    turned = [f"MOS_{name}" for name in ("Complexity", "Understandability", "Lexical_difficulty")]
+    rows = [
+        ("source", row["ID"], row["Article"], _one_line(row["Sentence"]), *(8 - float(row[name]) for name in turned))
+        for row in _records(local)
+    ]
+    return _sheet(card, ("system", "item", "group", "output", "simplicity", "understandability", "lexical"), rows)
+
+
+def pairs_csv(card: Card, files: Sequence[Local]) -> EvalSet:
+    """TextComplexityDE's sentences and their simplifications; the article is the group."""
+    (local,) = files
+    rows = list(_records(local))
+    return EvalSet.of(
+        [_one_line(row["Original_Sentence"]) for row in rows],
+        references=[[_one_line(row["Simplification"])] for row in rows],
+        ids=[row["Sentence_Id"] for row in rows],
+        groups=[row["Article"] for row in rows],
+        name=card.name,
+    )
+
+
+def _records(local: Local) -> Iterator[dict[str, str]]:
+    """The rows of a CSV file by the names of their columns."""
+    import csv
+    import io
+
+    encoding = local.file.encoding
+    text = local.data.decode(encoding) if encoding else decode(local.data, local.path)
+    return csv.DictReader(io.StringIO(text, newline=""))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def level_texts(card: Card, files: Sequence[Local]) -> Sheet:
     """One text a file, a paragraph a line; its level is the file's part, its article the file's name before ``-``."""
     rows = [
@@ -117,6 +170,15 @@ def starred_pairs(card: Card, files: Sequence[Local]) -> Sheet:
                 raise BadInput(f"{local.path}:{at + 3}: expected a line of stars after a pair of sentences.")
             pairs.append((local.file.part, source, target))
     return _sheet(card, ("levels", "source", "target"), pairs)
+
+
+def contradictions_tsv(card: Card, files: Sequence[Local]) -> Sheet:
+    """A header, then a sentence and what contradicts it; where there is a third column, the rows with a 1 in it."""
+    rows = []
+    for local in files:
+        _, *pairs = (line.split("\t") for line in read_lines(local) if line.strip())
+        rows += [pair[:2] for pair in pairs if pair[2:] in ([], ["1"])]
+    return _sheet(card, ("sentence", "negated"), rows)
 
 
 def read_lines(local: Local, expected: int | None = None) -> list[str]:
@@ -155,7 +217,19 @@ def _typed(cells: Sequence[Any]) -> list[Any]:
         return list(cells)
 
 
-_EVALSETS = (lines, first_lines, numbered_lines, source_and_references_tsv)
-_TABLES = (csv_table, rating_sheet, level_tsv, level_texts, starred_pairs)
-EVALSETS: Mapping[str, Callable[[Card, Sequence[Local]], EvalSet]] = {reader.__name__: reader for reader in _EVALSETS}
+_EVALSETS = (lines, first_lines, numbered_lines, source_and_references_tsv, pairs_csv)
+_TABLES = (
+    csv_table,
+    rating_sheet,
+    level_tsv,
+    level_sheets,
+    complexity_csv,
+    level_texts,
+    starred_pairs,
+    contradictions_tsv,
+)
+EVALSETS: Mapping[str, Callable[[Card, Sequence[Local]], EvalSet]] = {
+    **{reader.__name__: reader for reader in _EVALSETS},
+    **documents.EVALSETS,
+}
 TABLES: Mapping[str, Callable[[Card, Sequence[Local]], Sheet]] = {reader.__name__: reader for reader in _TABLES}

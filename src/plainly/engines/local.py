@@ -5,8 +5,12 @@ Python's own pools give up when a worker dies; on a run of hours somebody's memo
 
 import contextlib
 import multiprocessing
+import os
 import pickle
 import signal
+import sys
+import threading
+import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +20,10 @@ from typing import Any
 from plainly.engines import Result, Task, Tell, Work, silent
 from plainly.errors import BadInput, PlainlyError, way
 
+_SECONDS = 5.0  # that a worker has to end by itself
 # A task that ends its process this often is not unlucky: it needs more memory than there is, or meets a fault.
 _ATTEMPTS = 3
+_FEWER = f"If memory was short, use fewer: {way('processes=', '--processes N')}"
 
 
 class LocalEngine:
@@ -61,7 +67,13 @@ class _Pool:
                 f"What is to be done cannot be sent to another process ({error}). Define metrics and attacks of your "
                 f"own in a module, or use one process ({way('processes=1', '--processes 1')})."
             ) from error
-        self._workers = [self._start() for _ in range(size)]
+        self._workers: list[_Worker] = []
+        try:
+            for _ in range(size):
+                self._workers.append(self._start())
+        except BaseException:  # stopped while workers were starting
+            self.close()
+            raise
 
     def run(self, tasks: Sequence[Any], tell: Tell) -> Iterator[tuple[int, Any]]:
         waiting = deque(range(len(tasks)))
@@ -80,10 +92,9 @@ class _Pool:
                     deaths[number] += 1
                     tell(-worker.told)
                     if deaths[number] == _ATTEMPTS:
-                        fewer = way("processes=", "--processes N")
                         raise PlainlyError(
                             f"The process that worked on part {number + 1} ended {_ATTEMPTS} times (exit status "
-                            f"{worker.process.exitcode}). If memory was short, use fewer: {fewer}"
+                            f"{worker.process.exitcode}). {_FEWER}"
                         ) from None
                     waiting.appendleft(number)
                     continue
@@ -104,7 +115,10 @@ class _Pool:
             worker.pipe.close()
             worker.process.terminate()
         for worker in self._workers:
-            worker.process.join()
+            worker.process.join(_SECONDS)
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
 
     def _give(self, worker: _Worker, number: int, tasks: Sequence[Any]) -> None:
         worker.task, worker.told = number, 0
@@ -114,7 +128,8 @@ class _Pool:
     def _start(self) -> _Worker:
         here, there = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(there, self._work), daemon=True)
-        process.start()
+        with _interrupts_held():
+            process.start()
         there.close()
         return _Worker(process, here)
 
@@ -128,9 +143,38 @@ class _Pool:
         return worker.task
 
 
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits; a process that is started meanwhile never sees it, not even before it has come to ``_serve``."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _watch(parent: Any) -> None:
+    """End this process when its parent is gone, however that went, and the programs that it runs with it."""
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_SECONDS)
+    os._exit(1)
+
+
+def _leave(number: int, frame: object) -> None:
+    sys.unraisablehook = lambda _: None  # the signal may come while something is being deleted
+    sys.exit(128 + number)
+
+
 def _serve(pipe: Connection, pickled: bytes) -> None:
-    """A worker's life: receive a task, do it, send the result; until the pipe closes."""
+    """A worker's life: receive a task, do it, send the result; until the pipe closes or the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that decides what to keep
+    signal.signal(signal.SIGTERM, _leave)  # so that programs which it runs end as well
+    if (parent := multiprocessing.parent_process()) is not None:
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     work = pickle.loads(pickled)
 
     def tell(amount: int) -> None:
@@ -141,6 +185,8 @@ def _serve(pipe: Connection, pickled: bytes) -> None:
             task = pipe.recv()
             try:
                 answer: tuple[str, Any] = ("done", pickle.dumps(work(task, tell)))
+            except MemoryError:
+                answer = ("error", BadInput(f"There is not enough memory for this. {_FEWER}"))
             except PlainlyError as error:
                 answer = ("error", BadInput(*error.args))
             except Exception as error:

@@ -4,9 +4,11 @@ An actor keeps its work from part to part, so that a learned metric loads its mo
 themselves: text does not travel through the cluster, only file names do on the way there and sums on the way back.
 """
 
+import contextlib
 import logging
 import os
 import pickle
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -33,12 +35,13 @@ class RayEngine:
             import ray.data
         except ImportError:
             raise MissingExtra("the engine ray", package="ray", extra="ray") from None
-        started = self._start(ray)
-        try:
-            yield from self._results(ray, work, tasks, tell, gpus)
-        finally:
-            if started:
-                ray.shutdown()
+        with _results_alone_on_stdout():
+            started = self._start(ray)
+            try:
+                yield from self._results(ray, work, tasks, tell, gpus)
+            finally:
+                if started:
+                    ray.shutdown()
 
     def _start(self, ray: Any) -> bool:
         if ray.is_initialized():
@@ -84,6 +87,23 @@ class RayEngine:
                 raise value
             tell(int(row["told"]))
             yield int(row["number"]), value
+
+
+@contextlib.contextmanager
+def _results_alone_on_stdout() -> Iterator[None]:
+    """Whatever Ray, its C++ parts or its children write to standard output goes to standard error meanwhile."""
+    try:
+        sys.stdout.flush()
+        kept = os.dup(1)
+        os.dup2(2, 1)
+    except (OSError, ValueError, AttributeError):  # a notebook or a server without such streams
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 class _Actor:

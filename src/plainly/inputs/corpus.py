@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from plainly import limits
 from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
 from plainly.inputs.batch import BATCH_ITEMS
@@ -22,6 +23,7 @@ from plainly.inputs.tables import Sheet, arrow, table_format
 from plainly.protocol import Needs
 
 T = TypeVar("T")
+Texts = tuple[EvalSet, dict[str, tuple[str, ...]]]  # of consecutive items: the set, and what each system wrote
 
 # Batches of lines in a part: a second or two of work, so that little is lost when it is interrupted.
 _BATCHES = 4
@@ -44,15 +46,21 @@ class Corpus:
     keyed_by: str  # what decides an item's bin: "group", "id", "source", "line"
     identity: str
     scratch: tuple[str, ...] = ()
+    language: str = ""
 
     @property
     def rows(self) -> int:
         return sum(part.count for part in self.parts)
 
-    def gather(self, numbers: Sequence[int], needs: Needs) -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
-        """The sound rows of these parts as an evaluation set and outputs, for a corpus that can be held."""
-        batches = [batch for number in numbers for batch in self.parts[number].read(needs, rest=True)]
-        sets = [batch.evalset for batch in batches if len(batch.evalset)]
+    def gather(
+        self, numbers: Sequence[int], needs: Needs, known: Mapping[int, Sequence[Texts]]
+    ) -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
+        """The sound rows of these parts as an evaluation set and outputs, for a corpus that can be held.
+
+        ``known`` are the texts of parts that were read already; the others are read now.
+        """
+        texts = [texts for number in numbers for texts in known.get(number) or self._read(number, needs)]
+        sets = [part for part, _ in texts if len(part)]
         evalset = EvalSet(
             ids=_joined(part.ids for part in sets),
             sources=_joined(part.sources for part in sets),
@@ -60,8 +68,12 @@ class Corpus:
             groups=_joined(part.groups or () for part in sets) if self.keyed_by == "group" else None,
             columns={name: _joined(part.columns[name] for part in sets) for name in (sets[0].columns if sets else ())},
             name=self.name,
+            language=self.language,
         )
-        return evalset, {system: _joined(batch.outputs[system] for batch in batches) for system in self.systems}
+        return evalset, {system: _joined(outputs[system] for _, outputs in texts) for system in self.systems}
+
+    def _read(self, number: int, needs: Needs) -> list[Texts]:
+        return [(batch.evalset, batch.outputs) for batch in self.parts[number].read(needs, rest=True)]
 
     def close(self) -> None:
         """Remove temporary copies, if any were made."""
@@ -201,17 +213,23 @@ def _bucket_files(uri: str) -> list[str]:
     arrow("A bucket")
     from pyarrow.fs import FileSelector, FileSystem, FileType
 
-    try:
+    def listing() -> list[Any] | None:
+        """What is inside; None where it is a file itself."""
         filesystem, inside = FileSystem.from_uri(uri)
         if filesystem.get_file_info(inside).type == FileType.File:
-            return [uri]
-        listing = filesystem.get_file_info(FileSelector(inside, recursive=True))
+            return None
+        return list(filesystem.get_file_info(FileSelector(inside, recursive=True)))
+
+    try:
+        files = limits.within(listing, uri)
     except (OSError, ValueError) as error:
         raise BadInput(f"{uri} cannot be read: {str(error).splitlines()[0]}") from None
+    if files is None:
+        return [uri]
     scheme = uri.partition("://")[0]
     names = [
         f"{scheme}://{file.path}"
-        for file in listing
+        for file in files
         if file.type == FileType.File
         and file.base_name.endswith(_SUFFIXES["parquet"])
         and file.base_name[0] not in "._"

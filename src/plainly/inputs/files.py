@@ -2,6 +2,7 @@
 
 import glob
 import importlib
+import io
 import os
 import re
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from plainly.errors import BadInput, did_you_mean
+from plainly.files import bounded, read_whole
 
 PathLike = str | os.PathLike[str]
 STDIN = "-"
@@ -91,8 +93,7 @@ def check_once(paths: Iterable[PathLike | None]) -> None:
 def _read_stdin() -> bytes:
     buffer = getattr(sys.stdin, "buffer", None)
     if buffer is not None:
-        data: bytes = buffer.read()
-        return data
+        return bounded(buffer, "standard input")
     if sys.stdin is None:
         raise BadInput("There is no standard input to read. Name a file instead of '-'.")
     return sys.stdin.read().encode("utf-8", "surrogateescape")
@@ -100,7 +101,7 @@ def _read_stdin() -> bytes:
 
 def _read_file(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_whole(path)
     except FileNotFoundError:
         if not glob.has_magic(str(path)):
             raise BadInput(_missing(path)) from None
@@ -158,8 +159,10 @@ def _unpack(data: bytes, path: PathLike) -> bytes:
     if not packed or not data:
         return data
     try:
-        unpacked: bytes = importlib.import_module(UNPACKERS[packed]).decompress(data)
-        return unpacked
+        with importlib.import_module(UNPACKERS[packed]).open(io.BytesIO(data)) as unpacked:
+            return bounded(unpacked, label(path))
+    except BadInput:
+        raise
     except Exception as error:  # each library has its own for data that is damaged
         raise BadInput(
             f"{label(path)} is damaged or cut off: its {COMPRESSED[packed]} data does not unpack ({error}). "

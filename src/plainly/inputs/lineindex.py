@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +17,9 @@ from typing import IO
 
 import numpy as np
 
+from plainly import limits
 from plainly.errors import BadInput
+from plainly.files import open_bytes
 from plainly.inputs.batch import BATCH_ITEMS
 from plainly.inputs.files import COMPRESSED, STDIN, UNPACKERS, label, suffixes
 
@@ -52,6 +55,7 @@ class Span:
 
     def texts(self) -> list[str | None]:
         """The lines without their ends; None for one that is not UTF-8."""
+        limits.check("file", self.stop - self.start, f"A batch of lines of {self.name}")
         with open(self.path, "rb") as file:
             file.seek(self.start)
             data = file.read(self.stop - self.start)
@@ -97,7 +101,7 @@ def seekable(path: str, scratch: list[str]) -> str:
     added to ``scratch``, for the caller to remove.
     """
     packed = "" if path == STDIN else suffixes(path)[1]
-    if path != STDIN and not packed and not _returns_alone(path):
+    if path != STDIN and not packed and not _piped(path) and not _returns_alone(path):
         return path
     handle, copy = tempfile.mkstemp(prefix="plainly-", suffix=".unpacked")
     scratch.append(copy)
@@ -114,6 +118,14 @@ def seekable(path: str, scratch: list[str]) -> str:
         kind = COMPRESSED.get(packed, "text")
         raise BadInput(f"{label(path)} cannot be read as {kind} ({error}). Copy or download it again.") from None
     return copy
+
+
+def _piped(path: str) -> bool:
+    """Whether what is there can be read only once: a pipe (``<(zcat …)``)."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _returns_alone(path: str) -> bool:
@@ -138,7 +150,7 @@ def _opened(path: str, packed: str) -> IO[bytes]:
     if path == STDIN:
         return sys.stdin.buffer
     if not packed:
-        return open(path, "rb")
+        return open_bytes(path)
     opened: IO[bytes] = importlib.import_module(UNPACKERS[packed]).open(Path(path), "rb")
     return opened
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from plainly.errors import BadInput, way
+from plainly.evalset import ABSENT
 from plainly.inputs.checks import check_length
 from plainly.inputs.columns import Columns, find_roles, names, outputs_by_system
 from plainly.inputs.files import STDIN, PathLike, check_once, expand, label, stem
@@ -56,7 +57,8 @@ def read_outputs(
 
     ``n`` is how many items there must be; ``against`` and ``sources`` let an error say with what a file was compared;
     without ``n`` all must be as long as the first. With ``ids``, a table that has an id column is put in their order;
-    an id that it lacks is an error, or with ``incomplete="empty"`` an empty output, counted in ``missing``.
+    an id that it lacks is an error, with ``incomplete="empty"`` an empty output, counted in ``missing``, or with
+    ``"skip"`` no output at all, and the system is scored on the items that it has.
     """
     named: list[tuple[str, str | Sheet]] = []
     for spec in [specs] if isinstance(specs, (str, os.PathLike, Sheet, NamedSheet)) else specs:
@@ -125,8 +127,9 @@ def _from_table(
             called, longer = f"{name}/{system}" if len(roles.outputs) > 1 and system else name, ""
         else:
             called, longer = system or stem(path), f"{stem(path)}/{system}" if system else _longer(path)
-        ordered = lines if order is None else tuple("" if row is None else lines[row] for row in order)
-        missing = sum(row is None for row in order or ())
+        lacking = ABSENT if incomplete == "skip" else ""
+        ordered = lines if order is None else tuple(lacking if row is None else lines[row] for row in order)
+        missing = sum(row is None for row in order or ()) if incomplete == "empty" else 0
         systems.append(_System(called, longer, table.path, ordered, "row", missing))
     return systems
 
@@ -167,10 +170,10 @@ def _order(table: Sheet, own: Sequence[str], ids: Sequence[str], incomplete: str
     lacking = [name for name in ids if name not in at]
     if lacking and incomplete == "refuse":
         more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
-        empty = way("incomplete='empty'", "--incomplete empty")
+        ways = way("incomplete='empty' or 'skip'", "--incomplete empty, or skip")
         raise BadInput(
             f"{table.path} has no output for the item with id {lacking[0]!r}{more}. Add it, or score what is missing "
-            f"as empty: {empty}"
+            f"as empty, or only what there is: {ways}"
         )
     return [at.get(name) for name in ids]
 

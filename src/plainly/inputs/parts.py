@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from plainly import limits
 from plainly.errors import BadInput
 from plainly.inputs.batch import BATCH_ITEMS, Bad, Batch, Lines, from_lines, from_table
 from plainly.inputs.columns import Roles
@@ -135,8 +136,11 @@ def open_parquet(path: str) -> Any:
     if "://" in path:
         from pyarrow.fs import FileSystem
 
-        filesystem, inside = FileSystem.from_uri(path)
-        return pyarrow.parquet.ParquetFile(filesystem.open_input_file(inside), buffer_size=1 << 20)
+        def opened() -> Any:
+            filesystem, inside = FileSystem.from_uri(path)
+            return pyarrow.parquet.ParquetFile(filesystem.open_input_file(inside), buffer_size=1 << 20)
+
+        return limits.within(opened, path)
     return pyarrow.parquet.ParquetFile(path, buffer_size=1 << 20)
 
 

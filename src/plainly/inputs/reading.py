@@ -16,11 +16,11 @@ from plainly.inputs.files import STDIN, expand
 from plainly.inputs.files import named as named_path
 from plainly.inputs.outputs import NamedSheet, read_outputs
 from plainly.inputs.tables import Sheet, read_table, table_format
-from plainly.inputs.texts import Inputs, widened
+from plainly.inputs.texts import Inputs, absences, widened
 from plainly.render.numbers import counted, listed
 from plainly.result import Note
 
-Incomplete = Literal["refuse", "empty"]
+Incomplete = Literal["refuse", "empty", "skip"]
 
 
 def read_inputs(
@@ -36,7 +36,8 @@ def read_inputs(
 ) -> Inputs:
     """The set and the outputs that files hold. ``evalset`` is a set that is known already (a named one).
 
-    ``incomplete`` says what becomes of items for which a table with ids has no output: an error, or an empty output.
+    ``incomplete`` says what becomes of items for which a table with ids has no output: an error, an empty output, or
+    nothing: the system is then scored on what it has.
     """
     sheets: dict[str, Sheet] = {}
     specs = [_opened(spec, sheets, columns) for path in outputs for spec in _split(path)]
@@ -81,7 +82,7 @@ def read_inputs(
         )
         for system, count in missing.items()
     ]
-    return Inputs(evalset, written, tuple(notes))
+    return Inputs(evalset, written, (*notes, *absences(written)))
 
 
 def _split(spec: str) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
+from plainly import limits
 from plainly.errors import BadInput, MissingExtra, did_you_mean
 from plainly.inputs.delimited import parse_csv, parse_tsv
 from plainly.inputs.files import STDIN, PathLike, label, read_bytes, suffixes
@@ -150,6 +151,9 @@ def _json(text: str, path: str) -> Sheet:
 def _parquet(data: bytes, path: str) -> Sheet:
     pyarrow = arrow()
     try:
+        about = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data)).metadata
+        size = sum(about.row_group(at).total_byte_size for at in range(about.num_row_groups))
+        limits.check("file", size, f"{path}, unpacked,")
         table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
     except (pyarrow.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]

@@ -4,22 +4,25 @@ Lists and mappings of texts, an evaluation set, a data frame (pandas, polars), a
 a list of records or a mapping of columns; frames may be wide (a column a system) or long (a column ``system``).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict, Unpack
 
-from plainly.errors import BadInput
-from plainly.evalset import EvalSet
+from plainly.errors import BadInput, way
+from plainly.evalset import Absent, EvalSet
 from plainly.inputs.checks import check_references
 from plainly.inputs.columns import Columns, find_roles, missing, names
 from plainly.inputs.evalsets import read_evalset
 from plainly.inputs.outputs import read_outputs
 from plainly.inputs.tables import Sheet
+from plainly.render.numbers import counted
 from plainly.result import Note
+from plainly.text.languages import detection
 
 Outputs = Mapping[str, Sequence[str]]
 _SYSTEM = "system"
 _FRAME = "the data frame"
+_LOOKED_AT = 500  # texts in which a language is found out
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,16 @@ class Inputs:
     def has_references(self) -> bool:
         return self.evalset.has_references
 
+    @property
+    def language(self) -> str:
+        return self.evalset.language
+
 
 class TextArguments(TypedDict, total=False):
     """The keywords with which every public function takes texts.
 
     ``columns`` says what the columns of a frame are where their names do not: ``{"source": "complex"}``.
+    ``language`` is the code of the language that the texts are in ("de"), or "auto" to have it found out.
     """
 
     outputs: Sequence[str] | Outputs
@@ -48,9 +56,40 @@ class TextArguments(TypedDict, total=False):
     ids: Sequence[str]
     groups: Sequence[str]
     columns: Columns
+    language: str | None
 
 
-def take(
+def take(data: Any = None, **texts: Unpack[TextArguments]) -> Inputs:
+    """Check what was handed over and put it into the shape that everything else works on.
+
+    One list of outputs without a name is the system "".
+    """
+    language = texts.pop("language", None)
+    if isinstance(data, Inputs) and language is None:
+        return data
+    rest: dict[str, Any] = dict(texts)
+    return spoken(_take(data, **rest), language)
+
+
+def spoken(inputs: Inputs, language: str | None) -> Inputs:
+    """The inputs with the language of their texts: as it was said, as their card has it, or ("auto") found out."""
+    evalset, source = inputs.evalset, "as was said"
+    if language is None:
+        language, source = evalset.language, f"as the card of {evalset.name} says" if evalset.name else source
+        if language in ("", "en"):  # unknown, or what everything is made for
+            return inputs
+    elif language == "auto":
+        lines = evalset.sources if evalset.has_sources else next(iter(inputs.outputs.values()), ())
+        language, source = detection.tally(lines[:_LOOKED_AT])[1] or "", "found out from the texts"
+        if not language:
+            say = way("language=", "--language CODE")
+            raise BadInput(f"Nobody can tell which language the texts are in; they are few, or mixed. Say it: {say}")
+    detection.check(language)
+    note = Note(f"The texts are {detection.named(language)} ({language}), {source}.")
+    return replace(inputs, evalset=replace(evalset, language=language), notes=(*inputs.notes, note))
+
+
+def _take(
     data: Any = None,
     *,
     outputs: Sequence[str] | Outputs | None = None,
@@ -61,10 +100,6 @@ def take(
     groups: Sequence[str] | None = None,
     columns: Columns | None = None,
 ) -> Inputs:
-    """Check what was handed over and put it into the shape that everything else works on.
-
-    One list of outputs without a name is the system "".
-    """
     if isinstance(data, Inputs):
         return data
     if isinstance(data, EvalSet):
@@ -84,13 +119,29 @@ def take(
     if evalset is not None:
         if sources is not None or references is not None:
             raise BadInput("Give either an evaluation set or sources and references, not both.")
-        return Inputs(evalset, systems)
+        return Inputs(evalset, systems, absences(systems))
     sources = None if sources is None else _texts(sources, "sources")
     n = len(sources) if sources is not None else len(next(iter(systems.values())))
     if references is not None and (isinstance(references, (str, bytes)) or not hasattr(references, "__len__")):
         raise BadInput(f"references is a list with the references of each item, not {type(references).__name__}.")
     checked = check_references(references, n, sources=sources) if references is not None else None
     return Inputs(EvalSet.of(sources, references=checked, groups=groups, ids=ids, items=n), systems)
+
+
+def absences(outputs: Outputs) -> tuple[Note, ...]:
+    """A warning for each system that did not write something for every item and is scored on what it has."""
+    lacking = {system: sum(isinstance(text, Absent) for text in texts) for system, texts in outputs.items()}
+    return tuple(
+        Note(
+            f"{system or 'The system'} has no output for {counted(count, 'item')} of {len(outputs[system])}; it is "
+            f"scored on the other {len(outputs[system]) - count}.",
+            "warning",
+            "missing-outputs",
+            where=system,
+        )
+        for system, count in lacking.items()
+        if count
+    )
 
 
 def sheet_of(data: Any) -> Sheet:
@@ -155,7 +206,7 @@ def _texts(values: Any, where: str) -> Sequence[str]:
         if not isinstance(value, str):
             shown = "nothing (None or NaN)" if missing(value) else f"{type(value).__name__} {value!r:.40}"
             raise BadInput(f'{where}[{item}] is {shown}, not text. Write "" where there is no text.')
-    return [str(text) for text in texts]  # a kind of str, such as NumPy's
+    return [text if isinstance(text, Absent) else str(text) for text in texts]  # a kind of str, such as NumPy's
 
 
 def _from_sheet(
@@ -165,7 +216,7 @@ def _from_sheet(
     if evalset is None:
         evalset = read_evalset(table=sheet, columns=chosen, name="")
     if outputs is not None:
-        return take(evalset=evalset, outputs=outputs)
+        return _take(evalset=evalset, outputs=outputs)
     systems = read_outputs([sheet], n=len(evalset), ids=evalset.ids, columns=chosen)
     unnamed = len(systems) == 1 and _FRAME in systems
     return Inputs(evalset, {"": systems[_FRAME]} if unnamed else systems)
@@ -173,6 +224,9 @@ def _from_sheet(
 
 def _columns(data: Any) -> dict[str, list[object]] | None:
     if isinstance(data, Mapping):
+        for name, values in data.items():
+            if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+                raise BadInput(f"{name!r} holds {type(values).__name__}, not a list with a value for each row.")
         return {str(name): list(values) for name, values in data.items()}
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
         if not all(isinstance(record, Mapping) for record in data):

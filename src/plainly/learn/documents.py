@@ -18,7 +18,7 @@ import numpy as np
 
 from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
-from plainly.files import write_whole
+from plainly.files import read_whole, write_whole
 from plainly.learn.levels import LevelledSentences, cut
 from plainly.learn.recipe import SHIPPED
 from plainly.metrics.readability import Fkgl
@@ -84,7 +84,7 @@ class LevelledTexts:
     def load(cls, path: Path) -> LevelledTexts:
         """What ``save`` wrote."""
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(read_whole(path).decode("utf-8"))
             columns, rated = content["levelled"], content["rated"]
             names = ("sentences", "spaced", "values", "parts")
             sentences, articles = (tuple(columns[name]) for name in ("sentences", "articles"))

@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,9 +58,7 @@ def export(
     directory.mkdir(parents=True, exist_ok=True)
     graph = _graph(model, layer)
     onnx.save(quantise(graph) if eight_bits else graph, directory / "model.onnx")
-    tokenizer.backend_tokenizer.no_padding()
-    tokenizer.backend_tokenizer.no_truncation()
-    tokenizer.backend_tokenizer.save(str(directory / "tokenizer.json"), pretty=False)
+    save_tokenizer(tokenizer, directory)
     facts = {"name": directory.name, "heads": list(model.heads), "longest": longest, "layer": layer}
     (directory / "model.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     distance = _compare(model, tokenizer, directory, check, longest=longest)
@@ -89,29 +87,34 @@ def _compare(model: Estimator, tokenizer: Any, directory: Path, texts: Sequence[
 
 
 def _graph(model: Estimator, layer: int) -> Any:
+    tokens = torch.tensor([[2, 3, 4, 5, 3], [3, 4, 2, 0, 0], [4, 2, 5, 0, 0]])
+    return traced(
+        _Exported(model, layer), model.encoder, {"tokens": tokens, "mask": (tokens > 0).long()}, ["values", "vectors"]
+    )
+
+
+def traced(module: torch.nn.Module, network: Any, inputs: Mapping[str, torch.Tensor], outputs: Sequence[str]) -> Any:
+    """The graph of a module whose inputs all have the shape (texts, tokens); ``network`` is the encoder in it."""
     import onnx
 
-    device = next(model.parameters()).device
-    model = model.cpu().eval()
-    network: Any = model.encoder
+    device = next(module.parameters()).device
+    module = module.cpu().eval()
     if hasattr(network, "set_attn_implementation"):
         network.set_attn_implementation("eager")  # Written out, it is fused again by the runtime.
-    tokens = torch.tensor([[2, 3, 4, 5, 3], [3, 4, 2, 0, 0], [4, 2, 5, 0, 0]])
-    mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]])
     sizes = {0: torch.export.Dim("batch", min=1, max=8192), 1: torch.export.Dim("length", min=2, max=512)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
-            _Exported(model, layer),
-            (tokens, mask),
-            input_names=["tokens", "mask"],
-            output_names=["values", "vectors"],
-            dynamic_shapes=(sizes, sizes),
+            module,
+            tuple(inputs.values()),
+            input_names=list(inputs),
+            output_names=list(outputs),
+            dynamic_shapes=(sizes,) * len(inputs),
             dynamo=True,
             opset_version=20,  # the first with GELU as one operation
             verbose=False,
         )
-    model.to(device)
+    module.to(device)
     exported: Any = program.model_proto  # type: ignore[union-attr]
     graph = exported.graph
     for node in graph.node:  # The exporter's notes hold paths of the machine it ran on.
@@ -122,3 +125,10 @@ def _graph(model: Estimator, layer: int) -> Any:
     del exported.metadata_props[:], graph.metadata_props[:]
     onnx.checker.check_model(exported)
     return exported
+
+
+def save_tokenizer(tokenizer: Any, directory: Path) -> None:
+    """``tokenizer.json``, which neither pads nor cuts."""
+    tokenizer.backend_tokenizer.no_padding()
+    tokenizer.backend_tokenizer.no_truncation()
+    tokenizer.backend_tokenizer.save(str(directory / "tokenizer.json"), pretty=False)

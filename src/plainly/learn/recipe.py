@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from plainly.errors import BadInput, did_you_mean
+from plainly.files import read_whole
 
 SHIPPED = "shipped"  # the recipe of the model that plainly ships
 
@@ -66,10 +67,7 @@ class Recipe:
         if name is None:
             return cls()
         path = Path(__file__).parent / "shipped.toml" if name == SHIPPED else Path(name)
-        try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise BadInput(f"{path} is no recipe in TOML: {error}. Give such a file, or {SHIPPED!r}.") from None
+        table = _table(path)
         _check(cls, table, where=str(path))
         for stage in {"fit", "expert", "student"} & table.keys():
             _check(FitSettings, table[stage], where=f"{path}: [{stage}]")
@@ -89,8 +87,66 @@ class Recipe:
         return self.student if self.teachers else self.fit
 
 
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read_whole(path).decode("utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path} is no recipe in TOML: {error}. Give such a file, or {SHIPPED!r}.") from None
+
+
 def _check(kind: type, table: Mapping[str, Any], *, where: str) -> None:
     known = [setting.name for setting in fields(kind)]
     for key in table:
         if key not in known:
             raise BadInput(f"{where}: unknown setting {key!r}.{did_you_mean(key, known)}")
+
+
+@dataclass(frozen=True)
+class JudgeRecipe:
+    """Every choice of ``plainly train quality``: the sets, how often sound pairs are harmed, and the three trainings.
+
+    ``held_out`` is the share of rated sources kept back to judge the model on. Stage one shows ``first_pairs`` of the
+    pairs, stage two the ratings and ``replay`` times as many of stage one again. ``known`` is how much a fact that is
+    known to be right or wrong counts beside the teachers' labels, ``people`` how many times more often than others the
+    student sees the pairs that people rated, and ``gain`` how much of simplicity is the gain in reading level.
+    ``powers`` are those of the parts in the product that is quality.
+    """
+
+    pairs: tuple[str, ...] = ("wikisplit/test", "onestopenglish/pairs")
+    contradictions: tuple[str, ...] = ()
+    ratings: tuple[str, ...] = ("simpeval/past", "acl2018/ratings")
+    held_out: float = 0.15
+    copies: float = 6.0
+    first_pairs: int = 40_000
+    replay: float = 1.0
+    teachers: int = 3
+    known: float = 0.5
+    people: int = 0
+    gain: float = 0.5
+    powers: Mapping[str, float] = field(
+        default_factory=lambda: dict.fromkeys(("overall", "fluency", "meaning", "simplicity"), 1.0)
+    )
+    seed: int = 0
+    first: FitSettings = field(default_factory=lambda: FitSettings(batch=64, rate=3e-5, longest=256))
+    second: FitSettings = field(default_factory=lambda: FitSettings(epochs=3, batch=32, rate=2e-5, longest=256))
+    student: FitSettings = field(default_factory=lambda: FitSettings(epochs=3, batch=128, rate=1e-4, longest=512))
+
+    @classmethod
+    def read(cls, name: str | Path) -> JudgeRecipe:
+        """A recipe from a TOML file, or one of those that plainly has: ``shipped`` and ``research``."""
+        own = {SHIPPED: "quality.toml", "research": "quality-research.toml"}
+        path = Path(__file__).parent / own[str(name)] if str(name) in own else Path(name)
+        table = _table(path)
+        _check(cls, table, where=str(path))
+        for stage in {"first", "second", "student"} & table.keys():
+            _check(FitSettings, table[stage], where=f"{path}: [{stage}]")
+            table[stage] = FitSettings(**table[stage])
+        settings: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in table.items()
+        }
+        return cls(**settings)
+
+    def changed(self, *, epochs: float | None = None, seed: int | None = None) -> JudgeRecipe:
+        """The recipe with other epochs of the student, or another seed; None leaves its own."""
+        student = self.student if epochs is None else replace(self.student, epochs=epochs)
+        return replace(self, student=student, seed=self.seed if seed is None else seed)

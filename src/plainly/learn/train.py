@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plainly.errors import MissingExtra, UnknownName
+from plainly.errors import BadInput, MissingExtra, UnknownName
 from plainly.learn.documents import LevelledTexts, levelled_texts
+from plainly.learn.judge_training import JudgeTraining, train_judge
 from plainly.learn.levels import HeldOutQuality
-from plainly.learn.recipe import Recipe
+from plainly.learn.recipe import SHIPPED, JudgeRecipe, Recipe
 from plainly.progress import Progress, unseen
 from plainly.render.numbers import number
 from plainly.render.tables import markdown
@@ -97,22 +98,51 @@ def train(
     levels: Mapping[str, float] | None = None,
     encoder: str,
     expert_encoder: str | None = None,
-    recipe: Recipe | str | Path | None = None,
-    output: str | Path = "sle-model",
+    recipe: Recipe | JudgeRecipe | str | Path | None = None,
+    output: str | Path | None = None,
     device: str | None = None,
     eight_bits: bool = True,
     progress: Progress = unseen,
-) -> Training:
-    """Train the simplicity estimate on levelled documents and write it to the directory ``output``.
+) -> Training | JudgeTraining:
+    """Train the simplicity estimate (``sle``) or the judge (``quality``) and write it to the directory ``output``.
 
     ``documents`` is a table with the columns article, level and text (a file, a frame or a mapping), and ``levels``
     says what named levels stand for. ``encoder`` is a directory or a hub name. ``recipe`` is a ``Recipe``, a TOML file,
-    or ``"shipped"``; without one it is the 2023 paper's. A run that was interrupted goes on where it stopped.
+    or ``"shipped"``; without one it is the 2023 paper's. A run that was interrupted goes on where it stopped. For
+    ``quality``, ``documents`` is a prepared ``PairCorpus`` or nothing, ``recipe`` is a ``JudgeRecipe``, a TOML file,
+    ``"shipped"`` (the default) or ``"research"``, and ``expert_encoder`` is what the teachers start from.
     """
-    if name != "sle":
-        raise UnknownName("model to train", name, ["sle"], see="plainly train --help")
+    if name not in ("sle", "quality"):
+        raise UnknownName("model to train", name, ["sle", "quality"], see="plainly train --help")
+    place = Path(output or f"{name}-model")
+    if name == "quality":
+        return train_judge(
+            corpus=documents,
+            encoder=encoder,
+            teacher=expert_encoder,
+            recipe=recipe if isinstance(recipe, JudgeRecipe) else JudgeRecipe.read(str(recipe or SHIPPED)),
+            output=place,
+            device=device,
+            eight_bits=eight_bits,
+            progress=progress,
+        )
+    if isinstance(recipe, JudgeRecipe):
+        raise BadInput("That recipe is for quality. Give one for sle.")
     corpus = levelled_texts(documents, levels=levels, recipe=recipe)
-    recipe = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
+    chosen = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
+    return _train_estimate(corpus, chosen, place, encoder, expert_encoder, device, eight_bits, progress)
+
+
+def _train_estimate(
+    corpus: LevelledTexts,
+    recipe: Recipe,
+    place: Path,
+    encoder: str,
+    expert_encoder: str | None,
+    device: str | None,
+    eight_bits: bool,
+    progress: Progress,
+) -> Training:
     try:
         import torch
     except ImportError:
@@ -122,7 +152,7 @@ def train(
     from plainly.learn.onnx_export import export
 
     chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    place, settings = Path(output), recipe.last
+    settings = recipe.last
     run = TrainingRun(corpus, recipe, encoder, place / "run", chosen, expert_encoder, progress)
     trained = run.train()
     estimator.save(trained.model, trained.tokenizer, place / "torch", longest=settings.longest)

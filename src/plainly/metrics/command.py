@@ -1,8 +1,11 @@
 """A metric that is somebody else's program: it reads pairs as JSON, a line each, and writes a number for each line."""
 
+import contextlib
 import json
 import math
+import os
 import shlex
+import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +13,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from plainly import protocol
+from plainly import limits, protocol
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
 from plainly.metrics.means import mean_rows, means
@@ -62,17 +65,29 @@ class Command:
         return means(totals)
 
     def _answer(self, asked: str) -> str:
+        seconds = limits.limit("command")
+        pipe = subprocess.PIPE
         try:
-            done = subprocess.run(
-                shlex.split(self.run), input=asked, capture_output=True, encoding="utf-8", errors="replace", check=False
-            )
-        except OSError as error:
-            why = error.strerror or error
+            # In a session of its own, so that whatever it starts can be ended with it.
+            with subprocess.Popen(
+                shlex.split(self.run), stdin=pipe, stdout=pipe, stderr=pipe, encoding="utf-8", errors="replace",
+                start_new_session=True,
+            ) as program:  # fmt: skip
+                try:
+                    answered, said = program.communicate(asked, timeout=seconds)
+                except BaseException:
+                    _end(program)
+                    raise
+        except subprocess.TimeoutExpired:
+            more = f"To wait longer: {limits.SETTING}=command={10 * seconds}"
+            raise BadInput(f"{self.run!r} did not end within {seconds:,} seconds and was stopped. {more}") from None
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
             raise BadInput(f"Cannot run {self.run!r}: {why}. Is it there and executable?") from error
-        if done.returncode:
-            said = done.stderr.strip().splitlines()
-            raise BadInput(f"{self.run!r} ended with status {done.returncode}{f': {said[-1]}' if said else '.'}")
-        return done.stdout
+        if program.returncode:
+            lines = said.strip().splitlines()
+            raise BadInput(f"{self.run!r} ended with status {program.returncode}{f': {lines[-1]}' if lines else '.'}")
+        return answered
 
     def _number(self, line: str, place: int) -> float:
         text = line.strip()
@@ -83,3 +98,11 @@ class Command:
         if math.isinf(value):
             raise BadInput(f"Line {place + 1} of what {self.run!r} wrote is {text!r}, which is not a number.")
         return value
+
+
+def _end(program: subprocess.Popen[str]) -> None:
+    """Kill a program and what it has started."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
+    program.kill()

@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from rapidfuzz.distance import Indel, Levenshtein
 
+from plainly import limits
 from plainly.evalset import EvalSet
 from plainly.metrics.means import MeanMetric, mean_rows, means, ratio
 from plainly.protocol import Floats
@@ -34,12 +35,16 @@ class LevenshteinEdits(MeanMetric):
         fold = str.lower if self.lowercase else str
         pairs = [(fold(source), fold(output)) for source, output in zip(evalset.sources, outputs, strict=True)]
         tokens = list(zip(*map(_lists, _encode(evalset, outputs, lowercase=self.lowercase)), strict=True))
+        _check_sizes(pairs, evalset.ids)
+        distances = [np.array([Levenshtein.distance(*pair) for pair in side]) for side in (pairs, tokens)]
+        longest = [np.array([max(map(len, pair)) for pair in side]) for side in (pairs, tokens)]
+        similarities = [1 - distance / np.maximum(size, 1) for distance, size in zip(distances, longest, strict=True)]
         return mean_rows(
-            np.array([Levenshtein.normalized_similarity(source, output) for source, output in pairs]),
+            similarities[0],
             np.array([Indel.normalized_similarity(source, output) for source, output in pairs]),
-            np.array([Levenshtein.distance(source, output) for source, output in pairs]),
-            np.array([Levenshtein.normalized_similarity(source, output) for source, output in tokens]),
-            np.array([Levenshtein.distance(source, output) for source, output in tokens]),
+            distances[0],
+            similarities[1],
+            distances[1],
         )
 
 
@@ -88,13 +93,13 @@ class Compression(MeanMetric):
 
 
 @dataclass(frozen=True, repr=False)
-class Quality(MeanMetric):
+class EasseQuality(MeanMetric):
     """EASSE's quality estimation: six of its seven numbers, by its definitions."""
 
     lowercase: bool = False
     sentences: Sentences = "rules"
 
-    name: ClassVar[str] = "quality"
+    name: ClassVar[str] = "easse-quality"
     outputs: ClassVar[tuple[str, ...]] = (
         "compression_ratio", "sentence_splits", "levenshtein_similarity", "exact_copies",
         "additions_proportion", "deletions_proportion",
@@ -103,10 +108,11 @@ class Quality(MeanMetric):
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         sources, split_sources = evalset.prepare(
-            ("quality", self.lowercase, self.sentences), lambda evalset: self._read(evalset.sources)
+            ("easse-quality", self.lowercase, self.sentences), lambda evalset: self._read(evalset.sources)
         )
         texts, split_outputs = self._read(outputs)
         pairs = list(zip(sources, texts, strict=True))
+        _check_sizes(pairs, evalset.ids)
         size_in, size_out = (np.array([len(text) for text in side], dtype=np.float64) for side in (sources, texts))
         bags = compare_words(evalset, outputs, lowercase=self.lowercase)
         longer = np.maximum(bags.source, bags.output)
@@ -158,6 +164,13 @@ def _encode(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> tup
 
     vocabulary, sources = evalset.prepare(("edits", lowercase), build)
     return sources, vocabulary.encode(outputs)
+
+
+def _check_sizes(pairs: Sequence[tuple[str, str]], ids: Sequence[str]) -> None:
+    """Edits take time with the product of the lengths; what would take hours is refused, and by its name."""
+    for (source, output), name in zip(pairs, ids, strict=True):
+        if source != output:
+            limits.check("comparisons", len(source) * len(output), f"Item {name!r}, source and output,")
 
 
 def _lists(encoded: Ragged) -> list[list[int]]:

@@ -1,5 +1,6 @@
 """What is known about a metric, beside every number it gives: what it measures, what it does not, and who found out."""
 
+import dataclasses
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -9,6 +10,8 @@ from typing import Any
 from plainly.protocol import Metric
 
 _HERE = Path(__file__).parent
+# The parameters of metrics that name a model or a parser.
+_MODELS = ("model", "checkpoint", "encoder", "parser", "qa", "qg", "bertscore", "weighter", "answers")
 
 
 @dataclass(frozen=True)
@@ -23,13 +26,21 @@ class Paper:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Two lines on a metric, a word of advice beside its scores, the papers, and the page that says more."""
+    """Two lines on a metric, a word of advice beside its scores, the papers, the page that says more, its languages.
+
+    ``cite`` are the papers in which the metric stands as it is computed here, ``after`` those whose idea it follows
+    with a model or parser of its own: what was published there was not used.
+    """
 
     measures: str
     blind: str
     advice: str = ""
     papers: tuple[Paper, ...] = ()
     page: str = ""
+    languages: str = ""
+    unit: str = "a text of any length"  # what one item may be; nothing is cut in silence
+    cite: tuple[Paper, ...] = ()
+    after: tuple[Paper, ...] = ()
 
 
 @cache
@@ -43,8 +54,9 @@ def papers() -> dict[str, Paper]:
 def known() -> dict[str, Evidence]:
     """What is known of plainly's own metrics, by name."""
     table = tomllib.loads((_HERE / "evidence.toml").read_text(encoding="utf-8"))
+    lists = ("papers", "cite", "after")
     return {
-        name: Evidence(**{**entry, "papers": tuple(papers()[key] for key in entry["papers"])})
+        name: Evidence(**{**entry, **{key: tuple(papers()[paper] for paper in entry.get(key, ())) for key in lists}})
         for name, entry in table.items()
     }
 
@@ -53,7 +65,8 @@ def evidence(metric: Metric | type[Any]) -> Evidence:
     """What is known of a metric or its class; a metric of somebody's own may say so itself (``evidence``)."""
     cls = metric if isinstance(metric, type) else type(metric)
     if cls.__module__.startswith("plainly.") and cls.name in known():
-        return known()[cls.name]
+        # A variant of which other things are known has an entry of its own.
+        return known().get(f"{cls.name}(variant={getattr(metric, 'variant', '')})", known()[cls.name])
     told = " ".join((cls.__doc__ or "").strip().partition("\n\n")[0].split())
     own = getattr(metric, "evidence", "")
     return Evidence(
@@ -61,3 +74,32 @@ def evidence(metric: Metric | type[Any]) -> Evidence:
         own or "No study of it is known to plainly. Audit it before you rely on it.",
         advice=own,
     )
+
+
+def for_methods(metric: Metric, spec: str) -> str:
+    """The metric in a paper's methods section: its variant, the models that it used, and the papers that describe it.
+
+    Papers that are only about it are not named, and where other weights than the published were used it says so.
+    """
+    about = evidence(metric)
+    defaults: dict[str, Any] = {}
+    if dataclasses.is_dataclass(metric):
+        defaults = {field.name: field.default for field in dataclasses.fields(metric)}
+    values = {name: getattr(metric, name) for name in ("variant", *_MODELS) if name in defaults}
+    used = {name: value for name, value in values.items() if value and isinstance(value, str)}
+    parts = [f"{name} {value}" + (", made for plainly" if _shipped(value) else "") for name, value in used.items()]
+    others = [name for name, value in used.items() if name in _MODELS and defaults[name] not in ("", value)]
+    if cited := " and ".join(paper.short for paper in about.cite):
+        parts.append(f"as in {cited}, but with another {' and '.join(others)}" if others else cited)
+    if about.after:
+        parts.append(f"after {' and '.join(paper.short for paper in about.after)}, not as published there")
+    return f"{spec} ({'; '.join(parts)})" if parts else spec
+
+
+def is_ours(metric: Metric) -> bool:
+    """Whether a metric reads with a model that was made for plainly, which is not to be taken for a published one."""
+    return _shipped(str(getattr(metric, "model", "")))
+
+
+def _shipped(model: str) -> bool:
+    return model.startswith("plainly-")

@@ -13,6 +13,7 @@ from plainly.protocol import Better, Floats, Needs
 from plainly.text import counts
 from plainly.text import sentences as splitter
 from plainly.text.counts import Sentences
+from plainly.text.languages import language as known_language
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,13 +21,19 @@ class Splits(MeanMetric):
     """How often a source sentence became several, by two definitions, and how many sentences go in and come out."""
 
     sentences: Sentences = "rules"
+    language: str = "en"
 
     name: ClassVar[str] = "splits"
     outputs: ClassVar[tuple[str, ...]] = ("split", "merged", "full_stops", "ratio", "sentences_in", "sentences_out")
     shown: ClassVar[tuple[str, ...]] = ("split", "full_stops", "sentences_in", "sentences_out")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known_language(self.language)
+
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        before = evalset.prepare(("splits", self.sentences), lambda evalset: self._count(evalset.sources))
+        key = ("splits", self.sentences, self.language)
+        before = evalset.prepare(key, lambda evalset: self._count(evalset.sources))
         after = self._count(outputs)
         stops = [output.count(".") > source.count(".") for source, output in zip(evalset.sources, outputs, strict=True)]
         return mean_rows(
@@ -40,7 +47,7 @@ class Splits(MeanMetric):
 
     def _count(self, texts: Sequence[str]) -> Floats:
         count = splitter.counts if self.sentences == "rules" else counts.punkt_counts
-        return count(texts).astype(np.float64)
+        return count(texts, self.language).astype(np.float64)
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,6 +56,7 @@ class Length(CheckedMetric):
 
     variant: Literal["plainly", "kauchak"] = "plainly"
     sentences: Sentences = "rules"
+    language: str = "en"
 
     name: ClassVar[str] = "length"
     needs: ClassVar[Needs] = frozenset()
@@ -56,9 +64,13 @@ class Length(CheckedMetric):
     shown: ClassVar[tuple[str, ...]] = ("words_per_sentence", "characters_per_word", "syllables_per_word")
     outputs: ClassVar[tuple[str, ...]] = (*shown, "words", "sentences", "characters")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known_language(self.language)
+
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         rows = np.ones((len(outputs), 5))
-        rows[:, :4] = counts.count(outputs, split=self.sentences)[:, [0, 1, 2, 4]]
+        rows[:, :4] = counts.count(outputs, split=self.sentences, language=self.language)[:, [0, 1, 2, 4]]
         if self.variant == "kauchak":
             rows[:, 1] = [sum(run not in _UNCOUNTED for run in _RUNS.findall(output)) for output in outputs]
         return rows

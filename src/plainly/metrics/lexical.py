@@ -13,11 +13,15 @@ from plainly.errors import BadSpec, MissingExtra
 from plainly.evalset import EvalSet
 from plainly.metrics.means import CheckedMetric, mean_rows, means, ratio
 from plainly.protocol import Better, Floats, Needs
+from plainly.text.languages import CODES
 from plainly.text.words import words
 
-# Words that say how a sentence is built, not what it is about; tseval leaves such words out of its quartile.
-_LEFT_OUT = frozenset(Path(__file__).with_name("function_words.txt").read_text(encoding="utf-8").split())
+# Words that say how a sentence is built, not what it is about; tseval leaves such words out of its quartile. In other
+# languages than English these are the most frequent ones.
+FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text(encoding="utf-8").split())
 _RANKED = 50_000
+_FUNCTION_WORDS = 130
+_LONGEST = 200  # characters of a word that may be known
 _RARE = 3.0  # less than once in a million words
 
 
@@ -34,14 +38,20 @@ class Lexical(CheckedMetric):
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         zipf, rank = _frequencies(self.language)
+        spoken = self.language if self.language in CODES else "en"
+        least = math.log(1 + _FUNCTION_WORDS)
+
+        def is_function_word(word: str) -> bool:
+            return word in FUNCTION_WORDS if self.language == "en" else rank[word] <= least
+
         rows = np.zeros((len(outputs), 4))
         quartiles = np.full(len(outputs), np.nan)
         for row, output in enumerate(outputs):
-            lowered = [word.lower().replace("’", "'") for word in words(output)]
+            lowered = [word.lower().replace("’", "'") for word in words(output, spoken)]
             values = [zipf(word) for word in lowered]
             rare, unknown = sum(value < _RARE for value in values), sum(value == 0 for value in values)
             rows[row] = sum(values), rare, unknown, len(values)
-            ranks = [rank[word] for word in lowered if word in rank and word not in _LEFT_OUT]
+            ranks = [rank[word] for word in lowered if word in rank and not is_function_word(word)]
             if ranks:
                 quartiles[row] = third_quartile(ranks)
         return np.concatenate((rows, mean_rows(quartiles)), axis=1)
@@ -75,6 +85,7 @@ def _frequencies(language: str) -> tuple[Callable[[str], float], dict[str, float
 
     @functools.lru_cache(maxsize=1_000_000)
     def zipf(word: str) -> float:
-        return float(wordfreq.zipf_frequency(word, language))
+        # No language has longer words, and wordfreq's own tokeniser would take gigabytes to find out.
+        return float(wordfreq.zipf_frequency(word, language)) if len(word) <= _LONGEST else 0.0
 
     return zipf, {word: math.log(1 + rank) for rank, word in enumerate(ranked)}

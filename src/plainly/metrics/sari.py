@@ -25,7 +25,7 @@ from plainly.text import ngrams
 from plainly.text.ngrams import ORDER
 from plainly.text.tokenise import TOKENISERS
 
-Variant = Literal["easse", "star", "xu", "xu-modified", "hf", "t2t", "joshua", "d-sari"]
+Variant = Literal["easse", "star", "xu", "xu-modified", "hf", "t2t", "joshua", "d-sari", "d-sari-paper"]
 OPERATIONS = ("add", "keep", "delete")
 
 
@@ -129,8 +129,9 @@ class Sari(CheckedMetric):
             precision_only = self._deletes_by_precision
             parts = counts.xu_parts(match, side, precision_only=precision_only, as_hf=as_hf, spurious=spurious)
         operations = parts[..., 0].mean(axis=-1)
-        if self.variant == "d-sari":
-            operations = operations * counts.document_penalties(evalset, block, outputs)
+        if self.variant.startswith("d-sari"):
+            exact = self.variant == "d-sari-paper"
+            operations = operations * counts.document_penalties(evalset, block, outputs, exact=exact)
         return _assemble(parts, operations)
 
 

@@ -6,7 +6,7 @@ look at n-grams that the output lacks: what is not kept is deleted, so sums over
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from plainly.protocol import Floats
 from plainly.text import sentences
 from plainly.text.ngrams import ORDER, Block, Counts, Match, Numbers, add_up
 from plainly.text.ragged import Ints
+from plainly.text.tokenise import tokens_13a
 
 Sums = tuple[Floats, Floats, Floats]  # of add, keep and delete
 
@@ -235,16 +236,27 @@ def spurious_additions(evalset: EvalSet, block: Block, outputs: Sequence[str]) -
     return spurious
 
 
-def document_penalties(evalset: EvalSet, block: Block, outputs: Sequence[str]) -> Floats:
-    """D-SARI's factors for add, keep and delete (Sun, Jin and Wan 2021): (items, 3)."""
+def document_penalties(evalset: EvalSet, block: Block, outputs: Sequence[str], *, exact: bool) -> Floats:
+    """D-SARI's factors for add, keep and delete (Sun, Jin and Wan 2021): (items, 3).
+
+    The authors' script counts what stands between spaces and cuts averages over references to whole numbers; the
+    ``exact`` reading of the paper's equations counts tokens and cuts nothing.
+    """
     penalties = np.ones((len(outputs), 3))
+
+    def words(text: str) -> int:
+        return max(sum(len(tokens_13a(chunk)) for chunk in text.split()), 1) if exact else len(text.split(" "))
+
+    def average(numbers: Iterable[int]) -> float:
+        counted = list(numbers)
+        return sum(counted) / len(counted) if exact else sum(counted) // len(counted)
+
     for item, output in enumerate(outputs):
         source, references = evalset.sources[block.start + item], evalset.references[block.start + item]
-        length = len(output.split(" "))
-        source_length = len(source.split(" "))
-        reference_length = sum(len(text.split(" ")) for text in references) // len(references)
+        length, source_length = words(output), words(source)
+        reference_length = average(map(words, references))
         written = sentences.count(output)
-        expected = sum(map(sentences.count, references)) // len(references)
+        expected = average(map(sentences.count, references))
         short = np.exp((length - reference_length) / length) if length < reference_length else 1.0  # LP1
         excess = reference_length - length
         long = np.exp(excess / max(source_length - reference_length, 1)) if length > reference_length else 1.0  # LP2

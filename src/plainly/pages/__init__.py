@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 from plainly.errors import BadInput
 from plainly.files import write_whole
 from plainly.pages import paper
-from plainly.pages.picture import Plot
+from plainly.pages.panel import Panel
 from plainly.progress import Progress, unseen
+from plainly.questions.gate import Gate
 from plainly.questions.overview import Overview, overview
 from plainly.questions.overview.summary import Sentence
+from plainly.questions.preferences import rank
 from plainly.questions.score import ScoreOptions, asked
 from plainly.ratings import RatingsLike, take
+from plainly.ratings.rankings import read_rankings
 from plainly.render.numbers import size
 from plainly.result import Note, Record, Result, Table
 from plainly.scoring.scores import Evaluation, SystemScores
@@ -42,9 +45,11 @@ class Report(Result):
     title: str = _TITLE
     pages: list[Path] = field(default_factory=list)
     figures: list[Path] = field(default_factory=list)
+    gate: Gate | None = None
+    command: str = ""  # what was typed to make it
 
     @cached_property
-    def plots(self) -> tuple[Plot, ...]:
+    def plots(self) -> tuple[Panel, ...]:
         """Every plot, in the order of the page."""
         from plainly.pages.charts import plots
 
@@ -60,7 +65,7 @@ class Report(Result):
         """The page."""
         from plainly.pages.document import page
 
-        return page(self.overview, self.title, lambda: self.plots)
+        return page(self.overview, self.title, lambda: self.plots, gate=self.gate, command=self.command)
 
     def write(self, path: str | Path) -> Path:
         """Write the page and return where it is."""
@@ -121,21 +126,27 @@ def report(
     ratings: RatingsLike = None,
     out: str | Path | None = None,
     figures: str | Path | None = None,
+    gate: Gate | None = None,
+    command: str = "",
     **options: Unpack[ScoreOptions],
 ) -> Report:
     """A report on scores: ``data`` is what ``score`` takes, or an evaluation that it returned.
 
     ``labeller`` names who labels operations (None: nobody), ``audit`` says whether tricks are tried on the metrics,
     ``ratings`` are human ratings of these outputs: a file, a public set's name, or what ``plainly.ratings`` has read.
+    What a ``gate`` found becomes a section, and the ``command`` is shown beside the signatures.
     The page is written to ``out`` and the figures into the directory ``figures``, where they are named.
     """
     if out is not None and not Path(out).resolve().parent.is_dir():
         raise BadInput(f"Cannot write {out}: there is no directory {Path(out).parent}. Make it first.")
     progress = options.get("progress", unseen)
-    judgements = None if ratings is None else take(ratings, progress=progress)
+    choices = read_rankings(ratings) if isinstance(ratings, str | Path) else None
+    judgements = None if ratings is None or choices is not None else take(ratings, progress=progress)
     evaluation = asked(data, **options)
     contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
-    result = Report(contents, title or evaluation.evalset.name or _TITLE)
+    if choices is not None:
+        contents = replace(contents, preferences=rank(choices))
+    result = Report(contents, title or evaluation.evalset.name or _TITLE, gate=gate, command=command)
     if out is not None:
         result.write(out)
     if figures is not None:

@@ -4,64 +4,76 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from plainly.pages.figures import Line, LineSet, Strip, Strips
 from plainly.pages.habit_charts import habit_plots, operation_plots
-from plainly.pages.marks import across, chart, colours, direction, down, shapes, slug
-from plainly.pages.picture import Plot
+from plainly.pages.marks import chart, direction, slug
+from plainly.pages.panel import Panel
 from plainly.pages.tradeoff_chart import tradeoff_plots
 from plainly.pages.trust_charts import correlation_plots, trick_plots
 from plainly.questions.overview import Overview
 from plainly.render import plots as style
-from plainly.render.names import short
-from plainly.render.numbers import listed, number
-from plainly.render.plots import altair, rows_height, themed
+from plainly.render.names import label, short
+from plainly.render.numbers import interval, listed, number
+from plainly.render.plots import altair, themed
 
-# Lines of this many systems are told apart by colour and shape; the others stay grey in the background.
+# LineSet of this many systems are told apart by colour and shape; the others stay grey in the background.
 FOCUS = len(style.SERIES)
 # Plots for so many metrics at most; the table has them all.
 MOST_METRICS = 6
-_COLOURS = {"best": style.BEST, "tied": style.BEST, "other": style.OTHER}
-_SHAPES = {"best": "circle", "tied": "diamond", "other": "triangle-right"}
+_WORDS = {"best": "best", "tied": "cannot be told from the best"}
 
 
-def plots(overview: Overview) -> Iterator[Plot]:
+def plots(overview: Overview) -> Iterator[Panel]:
     """Every plot that the overview allows."""
     about_scores = (score_plots, tradeoff_plots, spread_plots, length_plots)
     for make in (*about_scores, habit_plots, operation_plots, trick_plots, correlation_plots):
         yield from make(overview)
 
 
-def score_plots(overview: Overview) -> Iterator[Plot]:
+def score_plots(overview: Overview) -> Iterator[Panel]:
     """How do the systems score, and how sure is that?"""
-    for spec in overview.specs[:MOST_METRICS]:
-        ranked = overview.evaluation.ranking(spec)
-        values = [_scored(overview, spec, name) for name in ranked if not math.isnan(overview.value(name, spec))]
-        if not values:
+    for metric, spec in enumerate(overview.specs[:MOST_METRICS]):
+        ranked = [s for s in overview.evaluation.ranking(spec) if not math.isnan(overview.value(s, spec))]
+        if not ranked:
             continue
-        title = f"{spec}, {direction(overview.metric(spec))}"
-        base = chart(values).encode(y=down("system", [short(system) for system in ranked]))
-        colour = colours("standing", _COLOURS)
-        rule = base.mark_rule(strokeWidth=3, opacity=0.45).encode(
-            x=across("low", title, zero=False), x2="high:Q", color=colour
+        rows = tuple(_scored(overview, spec, system) for system in ranked)
+        figure = Strips(
+            rows,
+            f"{spec}, {direction(overview.metric(spec))}",
+            ends=_ends(overview, spec, ranked),
+            opens={"metric": metric, "order": "low" if overview.metric(spec).better != "lower" else "high"},
         )
-        point = base.mark_point(size=70, filled=True, opacity=1).encode(
-            x=across("value", title, zero=False, nice=True), color=colour, shape=shapes("standing", _SHAPES)
-        )
-        caption = f"{''.join(_standings(overview, spec))}From {_to([value['value'] for value in values])}."
-        yield Plot(
-            f"scores-{slug(spec)}", "scores", spec, caption, themed(rule + point, height=rows_height(len(values)))
-        )
+        values = [row.value for row in rows]
+        spread = f"From {_to(values)}." if len(rows) > 1 else f"{number(values[0], page=True)}."
+        caption = f"{''.join(_standings(overview, spec))}{spread}"
+        yield Panel(f"scores-{slug(spec)}", "scores", spec, caption, figure)
 
 
-def _scored(overview: Overview, spec: str, system: str) -> dict[str, Any]:
+def _scored(overview: Overview, spec: str, system: str) -> Strip:
     estimate, value = overview.estimate(system, spec), overview.value(system, spec)
     known = estimate is not None and not math.isnan(estimate.low)
-    return {
-        "system": short(system),
-        "value": value,
-        "low": estimate.low if estimate and known else value,
-        "high": estimate.high if estimate and known else value,
-        "standing": overview.standing(spec, system) or "other",
-    }
+    low, high = (estimate.low, estimate.high) if estimate and known else (math.nan, math.nan)
+    kind = overview.standing(spec, system) or ("other" if len(overview.systems) > 1 else "plain")
+    said = [f"{spec} {interval(value, low, high, page=True)}", _WORDS.get(kind, "")]
+    if overview.comparisons is not None and overview.metric(spec).better != "neither":
+        beaten = [other for other in overview.systems if overview.comparisons.beats(spec, system, other)]
+        said.append(f"beats {listed([short(other) for other in beaten], most=5)}" if beaten else "beats nobody")
+    said += [f"{other} {number(overview.value(system, other), page=True)}" for other in overview.specs if other != spec]
+    return Strip(
+        label(system), value, low, high, None, kind, number(value, page=True), "; ".join(filter(None, said)),
+        overview.systems.index(system),
+    )  # fmt: skip
+
+
+def _ends(overview: Overview, spec: str, ranked: Sequence[str]) -> frozenset[int]:
+    """After which systems a cluster ends: everyone above beats everyone below."""
+    if overview.comparisons is None:
+        return frozenset()
+    ends, at = set(), 0
+    for cluster in overview.comparisons.clusters(spec):
+        at += sum(system in ranked for system in cluster)
+        ends.add(at)
+    return frozenset(ends - {0, len(ranked)})
 
 
 def _standings(overview: Overview, spec: str) -> Iterator[str]:
@@ -79,72 +91,83 @@ def _to(values: Sequence[float]) -> str:
     return f"{number(min(values), page=True)} to {number(max(values), page=True)}"
 
 
-def spread_plots(overview: Overview) -> Iterator[Plot]:
+def spread_plots(overview: Overview) -> Iterator[Panel]:
     """How do scores spread over the items?"""
-    for spec in overview.specs[:MOST_METRICS]:
+    for metric, spec in enumerate(overview.specs[:MOST_METRICS]):
         of_systems = overview.spreads.get(spec)
         if of_systems is None:
             continue
-        systems = [short(system) for system in of_systems]
-        values = [
-            {"system": system, **dict(zip("abmcd", five, strict=True))}
-            for system, five in zip(systems, of_systems.values(), strict=True)
-        ]
-        base = chart(values).encode(y=down("system", [short(name) for name in overview.evaluation.ranking(spec)]))
-
-        def x(field: str, title: str = f"{spec} of single items") -> Any:
-            return across(field, title, zero=False)
-
-        layers = (
-            base.mark_rule(strokeWidth=1.5, color=style.OTHER).encode(x=x("a"), x2="d:Q")
-            + base.mark_bar(height=9, color=style.BEST, opacity=0.45).encode(x=x("b"), x2="c:Q")
-            + base.mark_tick(thickness=3, height=13, color=style.INK).encode(x=x("m"))
-        )
-        medians = [five[2] for five in of_systems.values()]
-        yield Plot(
+        rows = []
+        for system, (lowest, low, middle, high, highest) in of_systems.items():
+            half, most = (
+                f"{number(a, page=True)} to {number(b, page=True)}" for a, b in ((low, high), (lowest, highest))
+            )
+            said = f"median {number(middle, page=True)}; half of the items {half}; nine tenths {most}"
+            shown, place = number(middle, 1, page=True), overview.systems.index(system)
+            rows.append(Strip(label(system), middle, lowest, highest, (low, high), "other", shown, said, place))
+        order = "low" if overview.metric(spec).better != "lower" else "high"
+        yield Panel(
             f"spread-{slug(spec)}",
             "spread",
             f"{spec} over items",
-            f"Medians from {_to(medians)}. The bar holds the middle half of the items, the line nine tenths.",
-            themed(layers, height=rows_height(len(values))),
+            f"Medians from {_to([row.value for row in rows])}. The bar holds the middle half of the items, the line "
+            "nine tenths.",
+            Strips(tuple(rows), f"{spec} of single items", opens={"metric": metric, "order": order}),
         )
 
 
-def length_plots(overview: Overview) -> Iterator[Plot]:
+def length_plots(overview: Overview) -> Iterator[Panel]:
     """Does the score depend on how long the source is?"""
     if overview.lengths is None:
         return
     bins = overview.lengths.bins
-    for spec in overview.specs[:MOST_METRICS]:
+    for metric, spec in enumerate(overview.specs[:MOST_METRICS]):
         of_systems = overview.lengths.scores[spec]
-        ranked = list(of_systems)
-        focus = ranked[: FOCUS - 1] + ranked[-1:] if len(ranked) > FOCUS else ranked
-        values = [
-            {"system": short(system), "bin": name, "value": value, "focus": system in focus}
-            for system in ranked
-            for name, value in zip(bins, of_systems[system], strict=True)
-            if math.isfinite(value)
-        ]
-        if not values:
+        ranked = [system for system, values in of_systems.items() if any(map(math.isfinite, values))]
+        if not ranked:
             continue
-        shown = [short(system) for system in focus]
+        focus = ranked[: FOCUS - 1] + ranked[-1:] if len(ranked) > FOCUS else ranked
+        figure = LineSet(
+            tuple(
+                Line(
+                    label(system),
+                    of_systems[system],
+                    focus.index(system) if system in focus else None,
+                    tuple(number(value, page=True) for value in of_systems[system]),
+                    overview.systems.index(system),
+                )
+                for system in ranked
+            ),
+            bins,
+            "words in the source",
+            spec,
+            opens={"metric": metric},
+        )
         others = len(ranked) - len(focus)
-        yield Plot(
+        yield Panel(
             f"length-{slug(spec)}",
             "length",
             f"{spec} by source length",
-            f"{listed(shown)}{f', and {others} others in grey' if others else ''}; items in {len(bins)} groups of "
-            "about equal size.",
-            _lines(spec, values, bins, shown),
+            f"{listed([short(system) for system in focus])}{f', and {others} others in grey' if others else ''}; items "
+            f"in {len(bins)} groups of about equal size.",
+            figure,
+            lambda figure=figure: _lines(figure),  # type: ignore[misc]
         )
 
 
-def _lines(spec: str, values: list[dict[str, Any]], bins: tuple[str, ...], shown: list[str]) -> Any:
+def _lines(figure: LineSet) -> Any:
     """A line for each system; those that are not in focus in grey."""
     alt = altair()
+    values = [
+        {"system": short(line.name), "bin": name, "value": value, "focus": line.series is not None}
+        for line in figure.lines
+        for name, value in zip(figure.bins, line.values, strict=True)
+        if math.isfinite(value)
+    ]
+    shown = [short(line.name) for line in figure.lines if line.series is not None]
     base = chart(values).encode(
-        x=alt.X("bin:N", sort=list(bins), title="words in the source", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("value:Q", title=spec, scale=alt.Scale(zero=False)),
+        x=alt.X("bin:N", sort=list(figure.bins), title=figure.across, axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("value:Q", title=figure.up, scale=alt.Scale(zero=False)),
     )
     colour = alt.Color("system:N", sort=shown, title=None, scale=alt.Scale(domain=shown, range=style.SERIES))
     shape = alt.Shape("system:N", sort=shown, title=None, scale=alt.Scale(domain=shown, range=style.SHAPES))

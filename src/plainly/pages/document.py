@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import math
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,21 +11,29 @@ import plainly
 from plainly.errors import MissingExtra, for_python
 from plainly.metrics.evidence import evidence
 from plainly.pages import paper
+from plainly.pages.grids import gate_section, made, matrices, score_table
 from plainly.pages.items import payload, script_json
-from plainly.pages.marks import direction
-from plainly.pages.picture import Plot
+from plainly.pages.panel import Panel
+from plainly.questions.gate import Gate
 from plainly.questions.overview import Overview
 from plainly.questions.overview.alarms import MOST_TRIED
 from plainly.questions.overview.front import axes
 from plainly.questions.overview.summary import scope
-from plainly.render.names import label, short, visible
-from plainly.render.numbers import interval, listed
+from plainly.render.names import short, visible
+from plainly.render.numbers import listed
 
 _PAGE = Path(__file__).parent / "page"
 _SECTIONS: dict[str, list[str]] = tomllib.loads((_PAGE / "sections.toml").read_text(encoding="utf-8"))
 
 
-def page(overview: Overview, title: str, draw: Callable[[], Iterable[Plot]]) -> str:
+def page(
+    overview: Overview,
+    title: str,
+    draw: Callable[[], Iterable[Panel]],
+    *,
+    gate: Gate | None = None,
+    command: str = "",
+) -> str:
     """The whole report as HTML; ``draw`` makes the plots, once it is known that a page can be written."""
     jinja2 = _jinja2()
     environment = jinja2.Environment(
@@ -34,7 +41,7 @@ def page(overview: Overview, title: str, draw: Callable[[], Iterable[Plot]]) -> 
     )
     safe = jinja2.utils.markupsafe.Markup  # for what is ours or was escaped already
     css, js = ((_PAGE / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
-    figures = _figures(draw(), safe)
+    figures = _figures(draw())
     sections = list(_sections(overview, figures))
     digest = base64.b64encode(hashlib.sha256(js.encode("utf-8")).digest()).decode("ascii")
     return str(
@@ -44,11 +51,16 @@ def page(overview: Overview, title: str, draw: Callable[[], Iterable[Plot]]) -> 
             css=safe(css),
             js=safe(js),
             script_hash=f"sha256-{digest}",
-            navigation=_navigation(overview, sections),
+            navigation=_navigation(overview, sections, gated=gate is not None),
             scope=scope(overview),
-            sentences=overview.summary,
+            lead=overview.lead,
+            sentences=[sentence for sentence in overview.summary if sentence not in overview.lead],
             linked={"scores", *(section["id"] for section in sections), *(["warnings"] if overview.cautions else [])},
             plots=figures,
+            side_by_side=side_by_side,
+            matrices=matrices(overview),
+            gate=gate_section(gate) if gate is not None else None,
+            made=made(overview, command),
             sections=sections,
             evidence=[{"spec": spec, **vars(evidence(overview.metric(spec)))} for spec in overview.specs],
             operation_labels=[] if overview.operations is None else list(overview.operations.labels.items()),
@@ -59,25 +71,35 @@ def page(overview: Overview, title: str, draw: Callable[[], Iterable[Plot]]) -> 
             ],
             absent=[visible(for_python(reason)) for reason in overview.left_out],
             data=safe(script_json(payload(overview))) if overview.outputs else safe("null"),
-            **_table(overview),
+            **score_table(overview),
         )
     )
 
 
-def _figures(plots: Iterable[Plot], safe: Callable[[str], Any]) -> dict[str, list[dict[str, Any]]]:
+def _figures(plots: Iterable[Panel]) -> dict[str, list[dict[str, Any]]]:
     """The plots by section, ready for the page."""
     figures: dict[str, list[dict[str, Any]]] = {"scores": []}
     for plot in plots:
-        text = {"title": visible(plot.title), "caption": visible(plot.caption)}
-        figures.setdefault(plot.section, []).append({"name": plot.name, **text, "svg": safe(plot.inline())})
+        caption = f"{plot.caption} {plot.figure.cut}".strip()
+        figures.setdefault(plot.section, []).append(
+            {"name": plot.name, "title": visible(plot.title), "caption": visible(caption), "drawn": plot.figure}
+        )
     return figures
+
+
+def side_by_side(count: int) -> int:
+    """How many plots stand side by side so that none is alone in the last row."""
+    return {4: 2, 7: 4, 8: 4}.get(count, min(count, 3))
 
 
 def _sections(overview: Overview, figures: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for key, (_, title, intro) in _SECTIONS.items():
         alarms = overview.alarms if key == "tricks" else ()
         plots = figures.get(key, [])
-        if not plots and not alarms:
+        table = overview.facts.rates() if key == "facts" and overview.facts is not None else None
+        if key == "preferences" and overview.preferences is not None:
+            (table,) = overview.preferences.tables()
+        if not plots and not alarms and table is None:
             continue
         yield {
             "id": key,
@@ -85,6 +107,7 @@ def _sections(overview: Overview, figures: Mapping[str, Any]) -> Iterator[dict[s
             "intro": _intro(overview, key) or intro,
             "plots": plots,
             "alarms": [{"metric": alarm.metric, "message": visible(alarm.message)} for alarm in alarms],
+            "table": table,
         }
 
 
@@ -106,56 +129,17 @@ def _intro(overview: Overview, key: str) -> str:
     if key == "ratings":
         level = 100 * overview.correlations[0].estimate.level
         rated = visible(overview.ratings)
-        return f"Pearson correlation over the outputs rated in {rated}, with {level:g} % intervals."
+        turned = "signs are turned where lower is better, so that higher agrees better"
+        return f"Pearson correlation over the outputs rated in {rated}, with {level:g} % intervals; {turned}."
     return ""
 
 
-def _navigation(overview: Overview, sections: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    links = [("summary", "Summary"), ("scores", "Scores")]
+def _navigation(overview: Overview, sections: Sequence[Mapping[str, Any]], *, gated: bool) -> list[tuple[str, str]]:
+    links = [("summary", "Summary"), *([("gate", "Gate")] if gated else []), ("scores", "Scores")]
     links += [(section["id"], _SECTIONS[section["id"]][0]) for section in sections]
     links += [("items", "Items"), ("paper", "For a paper")]
-    return links + ([("warnings", "Warnings")] if overview.cautions or overview.left_out else [])
-
-
-def _table(overview: Overview) -> dict[str, Any]:
-    columns: list[dict[str, Any]] = [{"name": "System", "hint": "", "part": False, "better": "neither"}]
-    shown: list[tuple[str, str, bool]] = []
-    for spec in overview.specs:
-        metric = overview.metric(spec)
-        headline = metric.outputs[0]
-        name = spec if headline == metric.name else f"{spec}: {headline}"
-        columns.append({"name": name, "hint": direction(metric), "part": False, "better": metric.better})
-        shown.append((spec, headline, False))
-        for part in getattr(metric, "shown", ()):
-            if part != headline:
-                columns.append({"name": part, "hint": spec, "part": True, "better": "neither"})
-                shown.append((spec, part, True))
-    rows = [
-        {"name": label(system), "cells": [_cell(overview, system, *column) for column in shown]}
-        for system in overview.evaluation.ranking(overview.specs[0])
-    ]
-    return {
-        "columns": columns,
-        "rows": rows,
-        "compared": overview.comparisons is not None,
-        "level": f"{overview.estimates[0].level:.0%}" if overview.estimates else "",
-        "has_parts": any(part for *_, part in shown),
-    }
-
-
-def _cell(overview: Overview, system: str, spec: str, output: str, part: bool) -> dict[str, Any]:
-    scores = overview.evaluation[system][spec]
-    value = scores.corpus[output]
-    estimate = None if part else scores.intervals.get(output)
-    low, high = (estimate.low, estimate.high) if estimate is not None else (None, None)
-    text, _, range_ = interval(value, low, high, page=True).partition(" ")
-    return {
-        "value": "" if math.isnan(value) else repr(value),
-        "text": text,
-        "range": range_,
-        "standing": "" if part else overview.standing(spec, system),
-        "part": part,
-    }
+    links += [("warnings", "Warnings")] if overview.cautions or overview.left_out else []
+    return [*links, ("made", "How made")]
 
 
 def _jinja2() -> Any:

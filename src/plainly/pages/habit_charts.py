@@ -4,46 +4,43 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from plainly.pages.marks import across, chart, down
-from plainly.pages.picture import Plot
+from plainly.pages.figures import Heat, Strip, Strips
+from plainly.pages.marks import chart, down
+from plainly.pages.panel import Panel
 from plainly.questions.overview import Overview
 from plainly.questions.overview.habits import Habit
 from plainly.questions.overview.placement import PlacedOperations
 from plainly.render import plots as style
-from plainly.render.names import short
+from plainly.render.names import label, short
 from plainly.render.numbers import number
-from plainly.render.plots import altair, rows_height, themed
+from plainly.render.plots import altair, themed
 
 MOST_OPERATIONS = 14
 
 
-def habit_plots(overview: Overview) -> Iterator[Plot]:
+def habit_plots(overview: Overview) -> Iterator[Panel]:
     """What do systems do, beside people?"""
     for habit in overview.habits:
         if habit.defined:
-            picture = themed(_habit(habit), height=rows_height(len(habit.defined)))
-            yield Plot(f"habit-{habit.key}", "habits", habit.title, _caption(habit), picture)
+            yield Panel(f"habit-{habit.key}", "habits", habit.title, _caption(habit), _habit(overview, habit))
 
 
-def _habit(habit: Habit) -> Any:
+def _habit(overview: Overview, habit: Habit) -> Strips:
     """A point for each system; for people a dashed line, and a band from one reference to another."""
     order = sorted(habit.defined, key=lambda system: -habit.defined[system])
-    values = [{"system": short(system), "value": habit.defined[system]} for system in order]
-
-    def x(field: str) -> Any:
-        return across(field, habit.unit, zero=habit.is_share)
-
-    points = chart(values).mark_point(size=70, filled=True, opacity=1, color=style.BEST)
-    layers = points.encode(y=down("system", [short(system) for system in order]), x=x("value"))
-    if math.isnan(habit.people):
-        return layers
-    line = chart([{"people": habit.people}]).mark_rule(strokeDash=[5, 3], strokeWidth=2, color=style.PEOPLE)
-    layers = line.encode(x=x("people")) + layers
-    if habit.people_range is None:
-        return layers
-    low, high = habit.people_range
-    band = chart([{"low": low, "high": high}]).mark_rect(color=style.PEOPLE, opacity=0.14)
-    return band.encode(x=x("low"), x2="high:Q") + layers
+    people = "" if math.isnan(habit.people) else f"; people {habit.shown(habit.people)}"
+    rows = tuple(
+        Strip(
+            label(system),
+            habit.defined[system],
+            shown=habit.shown(habit.defined[system]),
+            said=f"{habit.shown(habit.defined[system])}{people}",
+            system=overview.systems.index(system),
+        )
+        for system in order
+    )
+    opens = {"filter": habit.key} if habit.key in ("split", "copied") else {}
+    return Strips(rows, habit.unit, share=habit.is_share, line=habit.people, band=habit.people_range, opens=opens)
 
 
 def _caption(habit: Habit) -> str:
@@ -58,39 +55,52 @@ def _caption(habit: Habit) -> str:
     return f"{words}."
 
 
-def operation_plots(overview: Overview) -> Iterator[Plot]:
+def operation_plots(overview: Overview) -> Iterator[Panel]:
     """Which operations, how often?"""
     operations = overview.operations
     if operations is None or not operations.labels:
         return
     often = {
-        label: max([*operations.shares[label].values(), operations.people.get(label, 0.0)])
-        for label in operations.labels
+        name: max([*operations.shares[name].values(), operations.people.get(name, 0.0)]) for name in operations.labels
     }
     labels = sorted(often, key=often.__getitem__, reverse=True)[:MOST_OPERATIONS]
     most = labels[0]
-    yield Plot(
+    yield Panel(
         "operations",
         "operations",
         "Share of outputs with an operation, in %",
         f"Most often: {most} ({operations.labels[most].lower()}), in up to {number(often[most], 0)} % of the outputs. "
         f"Found by the {operations.labeller} labeller, which errs; people means the references, labelled the same way.",
-        themed(_operations(operations, labels), height=20 * len(labels) + 110),
+        _heat(operations, labels),
+        lambda: themed(_operations(operations, labels), height=20 * len(labels) + 110),
     )
+
+
+def _people(operations: PlacedOperations) -> str:
+    return "people" if "people" not in operations.groups else "people (references)"
+
+
+def _heat(operations: PlacedOperations, labels: list[str]) -> Heat:
+    """A line for each system, and for people."""
+    columns = [(name, operations.labels[name]) for name in labels]
+    rows = [(label(system), [operations.shares[name][system] for name in labels]) for system in operations.groups]
+    if operations.people:
+        rows.insert(0, (_people(operations), [operations.people[name] for name in labels]))
+    return Heat(columns, rows)
 
 
 def _operations(operations: PlacedOperations, labels: list[str]) -> Any:
     """A cell for each operation and system, and for people; the darker, the more often."""
     alt = altair()
-    people = "people" if "people" not in operations.groups else "people (references)"
+    people = _people(operations)
     columns = [*map(short, operations.groups), *([people] if operations.people else [])]
     values = [
-        {"operation": label, "who": short(system), "share": share}
-        for label in labels
-        for system, share in operations.shares[label].items()
+        {"operation": name, "who": short(system), "share": share}
+        for name in labels
+        for system, share in operations.shares[name].items()
     ]
     if operations.people:
-        values += [{"operation": label, "who": people, "share": operations.people[label]} for label in labels]
+        values += [{"operation": name, "who": people, "share": operations.people[name]} for name in labels]
     base = chart(values).encode(
         y=down("operation", labels),
         x=alt.X("who:N", sort=columns, title=None, axis=alt.Axis(orient="top", labelAngle=-50, labelLimit=90)),

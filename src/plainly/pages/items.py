@@ -6,7 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from plainly.fidelity.check import Checked
+from plainly.questions.facts import FactChecks
 from plainly.questions.overview import Overview
+from plainly.questions.overview.links import PlacedLinks
 from plainly.questions.overview.placement import PlacedGroup, PlacedOperations
 from plainly.render.names import label, whole
 
@@ -31,7 +34,9 @@ def payload(overview: Overview) -> dict[str, Any]:
         ],
         "split": [_bits(overview.split.get(system)) for system in systems],
         "copied": [_bits(overview.copied.get(system)) for system in systems],
+        "links": _links(overview.links, systems) if overview.links is not None else None,
         "operations": _operations(overview.operations, systems) if overview.operations is not None else None,
+        "facts": _facts(overview.facts, systems) if overview.facts is not None else None,
     }
 
 
@@ -66,6 +71,31 @@ def _operations(operations: PlacedOperations, systems: Sequence[str]) -> dict[st
             {"label": label, "title": operations.labels[label], "kind": operations.kinds[label]} for label in labels
         ],
         "groups": [[groups(of_item) for of_item in operations.groups[system]] for system in systems],
+    }
+
+
+def _links(links: PlacedLinks, systems: Sequence[str]) -> dict[str, Any]:
+    return {"happened": list(links.happened), "links": [links.by_system[system] for system in systems]}
+
+
+# How a finding is marked: as an operation of that kind is, so that colours mean one thing.
+_MARKED = {"changed": "replace", "flipped": "other", "added": "add", "lost": "delete"}
+
+
+def _facts(checks: FactChecks, systems: Sequence[str]) -> dict[str, Any]:
+    number = {effect: place for place, effect in enumerate(_MARKED)}
+
+    def findings(pair: Checked) -> list[list[Any]]:
+        return [
+            [number[finding.effect], _flat(finding.source), _flat(finding.output), finding.message]
+            for finding in pair.findings
+            if finding.effect in number and finding.sure >= checks.least
+        ]
+
+    return {
+        "labels": [{"label": effect, "title": effect, "kind": kind} for effect, kind in _MARKED.items()],
+        "findings": [[findings(pair) for pair in checks.checked[system]] for system in systems],
+        "wrong": ["".join("0" if pair.faithful else "1" for pair in checks.checked[system]) for system in systems],
     }
 
 

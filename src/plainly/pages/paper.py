@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import plainly
-from plainly.metrics.evidence import evidence, papers
+from plainly.metrics.evidence import evidence, for_methods, papers
 from plainly.questions.overview import Overview
 from plainly.questions.overview.summary import scope
 from plainly.render import tables
@@ -73,10 +73,7 @@ def methods(overview: Overview) -> str:
     """What was done, in a paragraph that can be pasted, with the signature of every number."""
     where = f" on {visible(overview.evalset.name)}" if overview.evalset.name else ""
     text = f"We evaluated {scope(overview)}{where}, with plainly {plainly.__version__}. "
-    metrics = []
-    for spec in overview.specs:
-        cited = evidence(overview.metric(spec)).papers
-        metrics.append(f"{spec} ({cited[0].short})" if cited else spec)
+    metrics = [for_methods(overview.metric(spec), spec) for spec in overview.specs]
     text += f"Metrics: {listed(metrics, most=20)}. "
     sampling, estimates, compared = overview.evaluation.sampling, overview.estimates, overview.comparisons
     if estimates and sampling is not None:
@@ -99,7 +96,8 @@ def bibtex(overview: Overview) -> str:
     entries: dict[str, str] = {"plainly": _own()}
     entries |= {f"data{place}": text for place, text in enumerate(_data(overview))}
     for spec in overview.specs:
-        cited = [paper.key for paper in evidence(overview.metric(spec)).papers]
+        about = evidence(overview.metric(spec))
+        cited = [paper.key for paper in (*about.cite, *about.after)]
         if overview.metric(spec).name in ("bleu", "chrf"):
             cited.append("post-2018")
         entries |= {key: papers()[key].bibtex for key in cited}

@@ -4,13 +4,15 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from plainly.pages import figures
+from plainly.pages.figures import Scatter
 from plainly.pages.marks import chart, colours, shapes
-from plainly.pages.picture import Plot
+from plainly.pages.panel import Panel
 from plainly.questions.overview import Overview
 from plainly.questions.overview.front import Axis, axes, front
 from plainly.render import plots as style
-from plainly.render.names import short
-from plainly.render.numbers import listed
+from plainly.render.names import label, short
+from plainly.render.numbers import listed, number
 from plainly.render.plots import altair, themed
 
 SIZE = 300
@@ -25,7 +27,7 @@ _PLACES = {
 }
 
 
-def tradeoff_plots(overview: Overview) -> Iterator[Plot]:
+def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
     """Who is simpler, who is closer in meaning, and who is beaten on both?"""
     chosen = axes(overview.evaluation)
     if chosen is None:
@@ -39,13 +41,28 @@ def tradeoff_plots(overview: Overview) -> Iterator[Plot]:
     if len(points) < 2:
         return
     unbeaten = sorted(front(overview.evaluation, simplicity, meaning))
-    yield Plot(
+    figure = Scatter(
+        tuple(_point(overview, system, points[system], system in unbeaten, simplicity, meaning) for system in points),
+        f"meaning: {meaning.spec} →",
+        f"simplicity: {simplicity.spec} {'→' if simplicity.sign > 0 else '(lower is better)'}",
+        turned=simplicity.sign < 0,
+    )
+    yield Panel(
         "tradeoff",
         "tradeoff",
         f"{simplicity.spec} against {meaning.spec}",
         f"No system is better on both than {listed([short(system) for system in unbeaten])}.",
-        themed(_scattered(points, unbeaten, simplicity, meaning), height=SIZE),
+        figure,
+        lambda: themed(_scattered(points, unbeaten, simplicity, meaning), height=SIZE),
     )
+
+
+def _point(overview: Overview, system: str, at: Point, front: bool, simplicity: Axis, meaning: Axis) -> figures.Spot:
+    said = (
+        f"{simplicity.spec} {number(at[1], page=True)}; {meaning.spec} {number(at[0], page=True)}; "
+        f"{'nobody is better on both' if front else 'some system is better on both'}"
+    )
+    return figures.Spot(label(system), *at, "front" if front else "beaten", said, overview.systems.index(system))
 
 
 def _scattered(points: Mapping[str, Point], unbeaten: list[str], simplicity: Axis, meaning: Axis) -> Any:

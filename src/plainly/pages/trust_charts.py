@@ -1,22 +1,16 @@
 """Whether scores can be trusted: what tricks would gain, and how metrics go with people's ratings."""
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
-from plainly.pages.marks import across, chart, colours, down, line_at, shapes, slug
-from plainly.pages.picture import Plot
+from plainly.pages.figures import Strip, Strips
+from plainly.pages.marks import slug
+from plainly.pages.panel import Panel
 from plainly.questions.overview import Overview
-from plainly.questions.overview.alarms import Gain
-from plainly.render import plots as style
-from plainly.render.numbers import listed, number
-from plainly.render.plots import rows_height, themed
-
-_COLOURS = {"fooled": style.PEOPLE, "not": style.OTHER}
-_SHAPES = {"fooled": "triangle-right", "not": "circle"}
+from plainly.render.numbers import interval, listed, number
 
 
-def trick_plots(overview: Overview) -> Iterator[Plot]:
+def trick_plots(overview: Overview) -> Iterator[Panel]:
     """Could somebody win by a trick?"""
     defined = [gain for gain in overview.tricks.gains if math.isfinite(gain.spreads)]
     for spec in dict.fromkeys(gain.metric for gain in defined):
@@ -29,52 +23,42 @@ def trick_plots(overview: Overview) -> Iterator[Plot]:
             if fooled
             else "None of these tricks improves it."
         )
-        picture = themed(_gains(gains), height=rows_height(len(gains)) + 24)
-        yield Plot(f"tricks-{slug(spec)}", "tricks", f"{spec} after a trick on every output", words, picture)
+        rows = tuple(
+            Strip(
+                gain.trick,
+                gain.spreads,
+                kind="fooled" if gain.fooled else "not",
+                shown=number(gain.spreads, page=True),
+                said=f"{gain.what}; {'' if gain.fooled else 'not '}fooled, gain {number(gain.spreads, page=True)}",
+            )
+            for gain in gains
+        )
+        figure = Strips(rows, "gain (1: from worst to best)", zero=True, line=1.0)
+        yield Panel(f"tricks-{slug(spec)}", "tricks", f"{spec} after a trick on every output", words, figure)
 
 
-def _gains(gains: Sequence[Gain]) -> Any:
-    """A bar from no gain to the gain of each trick."""
-    title = "gain (1: from worst to best)"
-    values = [
-        {"trick": gain.trick, "value": gain.spreads, "zero": 0, "fooled": "fooled" if gain.fooled else "not"}
-        for gain in gains
-    ]
-    base = chart(values).encode(
-        y=down("trick", [gain.trick for gain in gains], labelLimit=150, labelExpr="split(datum.label, '+')"),
-        color=colours("fooled", _COLOURS),
-    )
-    bars = base.mark_rule(strokeWidth=4, opacity=0.6).encode(x=across("value", title), x2="zero:Q")
-    tips = base.mark_point(size=80, filled=True, opacity=1).encode(
-        x=across("value", title), shape=shapes("fooled", _SHAPES)
-    )
-    return line_at(0, title) + line_at(1, title, dashed=True) + bars + tips
-
-
-def correlation_plots(overview: Overview) -> Iterator[Plot]:
+def correlation_plots(overview: Overview) -> Iterator[Panel]:
     """Do the metrics go with what people say?"""
     defined = [row for row in overview.correlations if math.isfinite(row.estimate.value + row.estimate.low)]
     for dimension in dict.fromkeys(row.dimension for row in defined):
         rows = [row for row in defined if row.dimension == dimension]
-        title = f"{rows[0].statistic} correlation with {dimension}"
-        values = [
-            {"metric": row.metric, **{end: getattr(row.estimate, end) for end in ("value", "low", "high")}}
+        strips = tuple(
+            Strip(
+                row.metric,
+                row.estimate.value,
+                row.estimate.low,
+                row.estimate.high,
+                shown=number(row.estimate.value, page=True),
+                said=interval(row.estimate.value, row.estimate.low, row.estimate.high, page=True),
+            )
             for row in rows
-        ]
-        base = chart(values).encode(y=down("metric", [row.metric for row in rows]))
-        bars = base.mark_rule(strokeWidth=3, opacity=0.45, color=style.BEST)
-        points = base.mark_point(size=70, filled=True, opacity=1, color=style.BEST)
-        layers = (
-            line_at(0, title)
-            + bars.encode(x=across("low", title), x2="high:Q")
-            + points.encode(x=across("value", title))
         )
-        strongest = max(rows, key=lambda row: abs(row.estimate.value))
-        yield Plot(
+        strongest = max(rows, key=lambda row: row.estimate.value)
+        yield Panel(
             f"ratings-{slug(dimension)}",
             "ratings",
             f"Metrics and {dimension}",
             f"Strongest: {strongest.metric}, {number(strongest.estimate.value, page=True)}; {rows[0].estimate.n} "
             "outputs.",
-            themed(layers, height=rows_height(len(rows))),
+            Strips(strips, f"{rows[0].statistic} correlation with {dimension}", share=True),
         )

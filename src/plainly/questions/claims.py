@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from plainly.render.numbers import listed, p_value, span
+from plainly.scoring.sanity import against_itself
 
 if TYPE_CHECKING:
     from plainly.questions.comparisons import Comparison, Comparisons
@@ -15,7 +16,16 @@ if TYPE_CHECKING:
 def claims(result: Comparisons, *, family: Callable[[str], int] | None = None) -> list[str]:
     """One sentence for each metric, resting on the deciding test and Holm's correction over ``family`` comparisons."""
     family = family or result.family
-    return [_claim(result, spec, family(spec)) for spec in result.evaluation.specs]
+    return [_claim(result, spec, family(spec)) + _void(result, spec) for spec in result.evaluation.specs]
+
+
+def _void(result: Comparisons, spec: str) -> str:
+    """What is no claim at all: that a reference scores well against itself."""
+    itself = against_itself(result.evaluation, spec)
+    if not itself:
+        return ""
+    what = "is a reference" if len(itself) == 1 else "are references"
+    return f" But {listed(itself)} {what} scored against itself: no victory of it may be claimed."
 
 
 def _claim(result: Comparisons, spec: str, family: int) -> str:

@@ -27,8 +27,6 @@ TRIALS = 10_000
 # So many rows are scored in one call; more of them would fill memory with parts that are not needed.
 _ONE_CALL = 20_000
 _SAME = 1e-9  # of the largest score: two items closer than this are equal
-# From so many groups on, intervals over groups cover what they say.
-FEW_GROUPS = 60
 
 
 class CompareOptions(TextArguments, SamplingOptions, Asked, total=False):
@@ -40,7 +38,7 @@ def compare(
     *,
     baseline: str | None = None,
     tests: Sequence[Test] = TESTS,
-    trials: int = TRIALS,
+    trials: int | None = None,
     by: str | None = None,
     over: Over = "items",
     **options: Unpack[CompareOptions],
@@ -49,11 +47,16 @@ def compare(
 
     ``data`` is what ``score`` takes, or an evaluation that it returned, of which nothing is measured again. In each
     bootstrap draw all systems are scored on the same items; in each trial of approximate randomisation outputs are
-    swapped between two systems. Where the set has groups, these are drawn or swapped as wholes.
+    swapped between two systems; ``trials`` are as many as all comparisons need, unless said. Where the set has groups,
+    these are drawn or swapped as wholes.
     """
     evaluation = asked(data, paired=True, **options)
-    test = _Tests(baseline, tuple(tests), trials, evaluation.sampling or Sampling())
+    sampling = evaluation.sampling or Sampling()
+    test = _Tests(baseline, tuple(tests), TRIALS if trials is None else trials, sampling)
     test.check(evaluation)
+    divided = _divided(evaluation, by) if by is not None else []
+    if trials is None:
+        test = dataclasses.replace(test, trials=enough_trials(evaluation, baseline, subsets=len(divided) or 1))
     drawn = None
     if over != "items":
         if by is not None:
@@ -63,9 +66,16 @@ def compare(
     if by is None:
         result = dataclasses.replace(test.run(evaluation, drawn), over=over)
     else:
-        result = _by_subset(evaluation, by, test)
-    remarks = (*result.remarks, *_too_few_draws(result), *_few_groups(evaluation))
+        result = _by_subset(evaluation, by, divided, test)
+    remarks = (*result.remarks, *_too_few_draws(result))
     return dataclasses.replace(result, remarks=remarks)
+
+
+def enough_trials(evaluation: Evaluation, baseline: str | None = None, *, subsets: int = 1) -> int:
+    """So many trials that the smallest p-value there can be passes the correction for all comparisons with room."""
+    systems = len(evaluation)
+    family = (systems - 1 if baseline is not None else systems * (systems - 1) // 2) * subsets
+    return max(TRIALS, round(2 * family / (1 - (evaluation.sampling or Sampling()).level)))
 
 
 @dataclass(frozen=True)
@@ -215,10 +225,13 @@ class _Measured:
         return (lower, higher, ties) if self.metric.better == "lower" else (higher, lower, ties)
 
 
-def _by_subset(evaluation: Evaluation, by: str, tests: _Tests) -> Comparisons:
-    """The comparison on each subset, corrected as the one family that they are."""
+def _divided(evaluation: Evaluation, by: str) -> list[subsets.Subset]:
     texts = evaluation.outputs or dict.fromkeys(evaluation, ())
-    divided = subsets.divide(evaluation.evalset, texts, by, together=True)
+    return list(subsets.divide(evaluation.evalset, texts, by, together=True))
+
+
+def _by_subset(evaluation: Evaluation, by: str, divided: Sequence[subsets.Subset], tests: _Tests) -> Comparisons:
+    """The comparison on each subset, corrected as the one family that they are."""
     parts: dict[str, Comparisons] = {}
     for subset in divided:
         mask = next(iter(subset.masks.values()))
@@ -237,7 +250,7 @@ def _by_subset(evaluation: Evaluation, by: str, tests: _Tests) -> Comparisons:
         tests.trials,
         by=by,
         subsets=tuple(parts.items()),
-        remarks=tuple(subsets.warnings(divided)),
+        remarks=tuple(subsets.small_subsets(divided)),
     )
 
 
@@ -262,19 +275,6 @@ def _outcomes(differences: Floats, *, better: Better, scale: float) -> tuple[int
     wins = (sign * differences > 0) & ~tied
     losses = (sign * differences < 0) & ~tied
     return int(wins.sum()), int(losses.sum()), int(tied.sum())
-
-
-def _few_groups(evaluation: Evaluation) -> list[Note]:
-    """Intervals and tests over few groups promise more than they hold: see docs/statistics.md."""
-    groups = evaluation.evalset.groups
-    many = len(set(groups)) if groups is not None else FEW_GROUPS
-    if many >= FEW_GROUPS:
-        return []
-    message = (
-        f"There are only {many} groups. Intervals over so few are too narrow: in simulations 90 % of 95 % intervals "
-        "cover with 12 groups, 92 % with 30, 94 % with 60."
-    )
-    return [Note(message, "warning", "few-groups")]
 
 
 def _too_few_draws(result: Comparisons) -> list[Note]:

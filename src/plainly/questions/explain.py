@@ -1,36 +1,33 @@
 """Which metrics there are, what one of them means, and why one name gives many numbers.
 
-SARI's variants on the same outputs show which difference in counting moves the score.
+Variants on the same outputs show which difference in counting moves the score.
 """
 
 import dataclasses
 import inspect
 import re
 import textwrap
+import tomllib
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
 from plainly import registry
-from plainly.errors import BadInput
+from plainly.errors import BadInput, BrokenPlugin, DataUnavailable, MissingExtra
 from plainly.inputs.texts import TextArguments, take
 from plainly.metrics.evidence import evidence
+from plainly.metrics.languages import shown
 from plainly.metrics.sari import VARIANTS
 from plainly.render.numbers import listed, number
 from plainly.result import Listing, Note, Record, Result, Table
 from plainly.scoring.evaluate import Evaluation, evaluate
 
-# The default first, then what changes one thing of it at a time, then the other families.
-WHY = {
-    "sari": "the default: counts summed over the corpus, F1 for add, keep and delete; 0/0 is 0",
-    "sari(delete=precision)": "deletions scored by precision only, as the paper's formula has it",
-    "sari(average=paper)": "precision and recall averaged over n before F1, as the paper's formula has it",
-    "sari(tokenize=none)": "words split at spaces only, so that 'end.' and 'end' differ",
-    "sari(lowercase=false)": "capitals matter",
-    **{f"sari(variant={name})": variant.why for name, variant in VARIANTS.items() if name != "easse"},
-}
+_FILE = Path(__file__).with_name("variants.toml")
 _COPY = "a copy of the source"
 _WHY_A_COPY_WINS = {
     ("sari(variant=hf)", "sari(variant=t2t)"): "where nothing was added or deleted they count 0/0 as 1, full marks for "
@@ -41,18 +38,30 @@ _WHY_A_COPY_WINS = {
 _WIDTH = 100
 
 
+@cache
+def explained() -> dict[str, dict[str, str]]:
+    """By metric: its variants, the default first, then what changes one thing of it, each with what is different."""
+    of_metrics = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    del of_metrics["like"]
+    families = {f"sari(variant={name})": variant.why for name, variant in VARIANTS.items() if name != "easse"}
+    return {**of_metrics, "sari": {**of_metrics["sari"], **families}}
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation(Result):
     """Every variant on every system, and on a copy of the source for comparison."""
 
+    name: str
     test_set: str
     evaluation: Evaluation
     systems: tuple[str, ...]
+    why: Mapping[str, str]
+    absent: tuple[str, ...] = ()  # variants that could not be computed, each with the reason
 
     def records(self) -> list[Record]:
         return [
             {"variant": spec, "system": system, "value": self._value(system, spec), "why": why}
-            for spec, why in WHY.items()
+            for spec, why in self.why.items()
             for system in self.evaluation
         ]
 
@@ -62,32 +71,35 @@ class Explanation(Result):
             "test_set": self.test_set or None,
             "variants": [
                 {"spec": spec, "why": why, "scores": {system: self._value(system, spec) for system in self.evaluation}}
-                for spec, why in WHY.items()
+                for spec, why in self.why.items()
             ],
             "explanation": [note.message for note in self.notes()],
         }
 
     def tables(self) -> list[Table]:
-        columns = (*self.systems, _COPY)
-        rows = tuple((spec, *(number(self._value(name, spec)) for name in columns), why) for spec, why in WHY.items())
+        columns = tuple(self.evaluation)
+        rows = tuple(
+            (spec, *(number(self._value(name, spec)) for name in columns), why) for spec, why in self.why.items()
+        )
         header = ("variant", *columns, "what is different")
         return [Table(header, rows, text_columns=frozenset({0, len(header) - 1}))]
 
     def notes(self) -> list[Note]:
         """What follows from these numbers, in words."""
         sentences = [self._spread(system) for system in self.systems]
-        for specs, reason in _WHY_A_COPY_WINS.items():
+        for specs, reason in _WHY_A_COPY_WINS.items() if self.name == "sari" else ():
             if rewarded := [spec for spec in specs if self._copy_wins(spec)]:
                 scores = "A copy of the source scores at least as high as every system here under"
                 sentences.append(f"{scores} {listed(rewarded)}: {reason}")
         if len(self.systems) > 1:
-            turned = [spec for spec in WHY if self._ranking(spec) != self._ranking("sari")]
-            differs = f"The ranking differs from that of the default under {listed(turned, most=len(WHY))}."
+            turned = [spec for spec in self.why if self._ranking(spec) != self._ranking(self.name)]
+            differs = f"The ranking differs from that of the default under {listed(turned, most=len(self.why))}."
             sentences.append(differs if turned else "All variants rank the systems alike.")
-        return [Note(sentence, kind="claim") for sentence in sentences]
+        absent = [Note(f"Left out: {reason}") for reason in self.absent]
+        return [*(Note(sentence, kind="claim") for sentence in sentences), *absent]
 
     def _spread(self, system: str) -> str:
-        values = {spec: self._value(system, spec) for spec in WHY}
+        values = {spec: self._value(system, spec) for spec in self.why}
         low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
         return (
             f"{system}: from {number(values[low], 1)} ({low}) to {number(values[high], 1)} ({high}), a spread of "
@@ -96,7 +108,7 @@ class Explanation(Result):
         )
 
     def _value(self, system: str, spec: str) -> float:
-        return self.evaluation[system][spec].corpus["sari"]
+        return self.evaluation[system][spec].corpus[self.name]
 
     def _copy_wins(self, spec: str) -> bool:
         copy = self._value(_COPY, spec)
@@ -105,28 +117,46 @@ class Explanation(Result):
         return bool(real) and copy >= max(real)
 
     def _ranking(self, spec: str) -> list[str]:
-        return sorted(self.systems, key=lambda system: -self._value(system, spec))
+        sign = 1 if self.evaluation.metrics[spec].better == "lower" else -1
+        return sorted(self.systems, key=lambda system: sign * self._value(system, spec))
 
 
 def describe(name: str | None = None) -> Listing:
     """All metrics, or what one of them is: its meaning, parameters, outputs, and what it needs."""
-    facts = [_facts(known) for known in (registry.names() if name is None else [name])]
+    facts, broken = [], []
+    for known in registry.names() if name is None else [name]:
+        try:
+            facts.append(_facts(known))
+        except BrokenPlugin as error:
+            if name is not None:
+                raise
+            broken.append(Note(str(error), "warning", code="plugin"))
     payload, rows = {"schema": "plainly.metrics/1", "metrics": facts}, tuple(map(_flat, facts))
     if name is not None:
         return Listing(payload, rows, prose=_prose(facts[0]))
     columns = {"name": "metric", "better": "better", "needs": "compares with", "summary": "what it is"}
     remark = "plainly metrics NAME describes one; parameters go in parentheses: -m 'sari(variant=hf)'"
-    return Listing(payload, rows, columns, remark)
+    return Listing(payload, rows, columns, remark, warned=tuple(broken))
 
 
 def explain(name: str = "sari", data: Any = None, **texts: Unpack[TextArguments]) -> Explanation:
     """All variants of a metric on the same outputs, side by side, and what makes them differ."""
     registry.metric_class(name)
-    if name != "sari":
-        raise BadInput(f"Only sari has variants that need explaining; see: plainly metrics {name}")
+    if name not in explained():
+        raise BadInput(
+            f"Only {listed(list(explained()))} have variants that need explaining; see: plainly metrics {name}"
+        )
     inputs = take(data, **texts)
-    evaluation = evaluate(inputs.evalset, {**inputs.outputs, _COPY: inputs.evalset.sources}, tuple(WHY), sampling=None)
-    return Explanation(inputs.evalset.name, evaluation, tuple(inputs.outputs))
+    outputs = {**inputs.outputs, **({_COPY: inputs.evalset.sources} if inputs.evalset.has_sources else {})}
+    why, absent = dict(explained()[name]), []
+    for spec in tuple(why):
+        try:
+            evaluate(inputs.evalset[:1], {system: rows[:1] for system, rows in outputs.items()}, (spec,), sampling=None)
+        except (MissingExtra, DataUnavailable) as error:
+            del why[spec]
+            absent.append(f"{spec}: {error}")
+    evaluation = evaluate(inputs.evalset, outputs, tuple(why), sampling=None)
+    return Explanation(name, inputs.evalset.name, evaluation, tuple(inputs.outputs), why, tuple(absent))
 
 
 def _facts(name: str) -> Record:
@@ -138,6 +168,8 @@ def _facts(name: str) -> Record:
         "summary": re.split(r"(?<!\bal)\. ", description.partition("\n\n")[0].replace("\n", " "))[0].rstrip("."),
         "description": description,
         "evidence": evidence(metric).advice,
+        "languages": shown(metric),
+        "unit": evidence(metric).unit,
         "needs": sorted(metric.needs),
         "better": metric.better,
         "outputs": list(metric.outputs),
@@ -160,7 +192,11 @@ def _values(hint: Any) -> str:
 
 def _prose(facts: Record) -> str:
     needs = ", ".join(facts["needs"]) or "outputs only"
-    paragraphs = [f"{facts['name']} — better: {facts['better']}; needs: {needs}", facts["description"]]
+    paragraphs = [
+        f"{facts['name']} — better: {facts['better']}; needs: {needs}; languages: {facts['languages']}",
+        f"An item is {facts['unit']}.",
+        facts["description"],
+    ]
     if facts["evidence"]:
         paragraphs.append(textwrap.fill(facts["evidence"], width=_WIDTH))
     parameters = []

@@ -6,93 +6,24 @@ each test set all entries together in another, which compare and report read.
 
 import hashlib
 import json
-import re
 import statistics
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import plainly
 from plainly import engines, protocol, registry
-from plainly.errors import BadInput, UnknownName
+from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.files import write_whole
 from plainly.progress import Progress, Tell, unseen
+from plainly.questions.doctor import diagnose
+from plainly.questions.gridfile import Config, Entry, TestSet, read_config, safe
 from plainly.render.numbers import number
 from plainly.render.show import jsonable
-from plainly.result import Note, Record, Result, Table
+from plainly.result import Note, Record, Result, Table, warnings
 from plainly.scoring.evaluate import Evaluation, Scores, evaluate
 from plainly.scoring.scorefile import open_saved, save
-
-
-@dataclass(frozen=True)
-class TestSet:
-    """A named set, or files: what ``plainly.inputs.read_evalset`` takes."""
-
-    name: str
-    set: str | None = None
-    files: Mapping[str, Any] = field(default_factory=dict)
-
-    def load(self, *, progress: Progress = unseen) -> EvalSet:
-        if self.set is not None:
-            from plainly import data
-
-            return data.load(self.set, progress=progress)
-        from plainly.inputs import read_evalset
-
-        return read_evalset(**self.files, name=self.name)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What one system, with one seed or none, wrote for one test set."""
-
-    test_set: TestSet
-    system: str
-    seed: int | None
-    path: str | None  # None: a published output of a named set
-    published: str | None = None
-
-    @property
-    def name(self) -> str:
-        return self.system if self.seed is None else f"{self.system}@{self.seed}"
-
-    @property
-    def identity(self) -> Record:
-        return {"test_set": self.test_set.name, "system": self.system, "seed": self.seed}
-
-    def kept_in(self, out: Path) -> Path:
-        """The file of its scores."""
-        return out / "cells" / _safe(self.test_set.name) / f"{_safe(self.name)}.npz"
-
-    def outputs(self, evalset: EvalSet) -> tuple[str, ...]:
-        if self.path is None:
-            from plainly import data
-
-            return data.outputs(self.test_set.set or "", self.published or self.system)
-        from plainly.inputs import read_outputs
-
-        systems = read_outputs(
-            self.path, n=len(evalset), against=self.test_set.name, sources=evalset.sources, ids=evalset.ids
-        )
-        if len(systems) != 1:
-            raise BadInput(f"{self.path} holds the outputs of {len(systems)} systems; a cell of a grid is one system.")
-        return next(iter(systems.values()))
-
-
-@dataclass(frozen=True)
-class Config:
-    """A grid as its file describes it."""
-
-    out: Path
-    metrics: tuple[str, ...]
-    entries: tuple[Entry, ...]
-
-    @property
-    def test_sets(self) -> dict[str, TestSet]:
-        return {entry.test_set.name: entry.test_set for entry in self.entries}
 
 
 @dataclass(frozen=True)
@@ -111,6 +42,7 @@ class GridResult(Result):
     config: Config
     scores: Mapping[tuple[str, str], EntryScores]
     saved: Mapping[str, Path]
+    remarks: tuple[Note, ...] = ()
 
     @property
     def measured(self) -> int:
@@ -140,6 +72,7 @@ class GridResult(Result):
                 {**entry.identity, "file": self.of(entry).file, "scores": dict(self.of(entry).scores)}
                 for entry in self.config.entries
             ],
+            "warnings": warnings(self),
         }
 
     def tables(self) -> list[Table]:
@@ -156,7 +89,7 @@ class GridResult(Result):
         total = len(self.config.entries) * len(self.config.metrics)
         steps = [f"  plainly {command} {path}" for path in self.saved.values() for command in ("compare", "report")]
         message = f"{self.measured} of {total} scores were measured now, the others were there. Go on with:"
-        return [Note("\n".join([message, *steps]))]
+        return [Note("\n".join([message, *steps])), *self.remarks]
 
 
 def grid(
@@ -177,50 +110,22 @@ def grid(
     if not isinstance(config, Config):
         config = read_config(config)
     for test_set in config.test_sets.values():
-        (config.out / "cells" / _safe(test_set.name)).mkdir(parents=True, exist_ok=True)
+        folder = config.out / "cells" / safe(test_set.name)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"Cannot make the directory {folder} for a grid's scores: {error.strerror}.") from None
         if test_set.set is not None:  # fetched once here, not by every worker at the same time
             test_set.load(progress=progress)
     with progress("measuring", total=len(config.entries), unit="cells") as tell:
         done = dict(workers.run(MeasureEntry(config.metrics, config.out, restart), config.entries, tell=tell))
     scores = {(entry.test_set.name, entry.name): done[number] for number, entry in enumerate(config.entries)}
     saved = {name: _put_together(config, test_set) for name, test_set in config.test_sets.items()}
-    result = GridResult(config, scores, saved)
+    sets = [test_set.load(progress=progress) for test_set in config.test_sets.values()]
+    remarks = [diagnose(evalset, {}, config.metrics, quick=True, only=("metric-language",)) for evalset in sets]
+    result = GridResult(config, scores, saved, tuple(note for notes in remarks for note in notes))
     write_whole(config.out / "grid.json", json.dumps(jsonable(result.json()), ensure_ascii=False, indent=2))
     return result
-
-
-def read_config(path: str | Path) -> Config:
-    """A grid from a TOML file; paths in it are relative to the file."""
-    try:
-        written = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadInput(f"There is no file {path}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} is not TOML: {error}.") from None
-    _check_keys(written, ("out", "metrics", "seeds", "test_sets", "systems"), str(path))
-    base = Path(path).resolve().parent
-    metrics = written.get("metrics") or []
-    for spec in metrics:
-        registry.metric(spec)
-    if not metrics or not written.get("test_sets") or not written.get("systems"):
-        raise BadInput(f"{path} must name metrics, test_sets and systems. See: plainly grid --help")
-    named = written["test_sets"]
-    if isinstance(named, list):
-        named = {name: name for name in named}
-    test_sets = [_test_set(name, settings, base, str(path)) for name, settings in named.items()]
-    entries = [
-        entry
-        for test_set in test_sets
-        for system, settings in written["systems"].items()
-        for entry in _entries(
-            test_set,
-            system,
-            {"seeds": written.get("seeds")} | ({"outputs": settings} if isinstance(settings, str) else settings),
-            base,
-            str(path),
-        )
-    ]
-    return Config(base / written.get("out", "grid"), tuple(dict.fromkeys(metrics)), tuple(entries))
 
 
 @dataclass
@@ -279,48 +184,9 @@ def _put_together(config: Config, test_set: TestSet) -> Path:
         if entry.test_set.name == test_set.name:
             (of_system,) = open_saved(str(entry.kept_in(config.out))).values()
             systems[entry.name] = {spec: of_system[spec] for spec in config.metrics}
-    target = config.out / f"{_safe(test_set.name)}.npz"
+    target = config.out / f"{safe(test_set.name)}.npz"
     save(str(target), Evaluation(evalset, systems))
     return target
-
-
-def _test_set(name: str, settings: str | Mapping[str, Any], base: Path, where: str) -> TestSet:
-    if isinstance(settings, str):
-        settings = {"set": settings}
-    _check_keys(settings, ("set", "source", "references", "table", "groups", "columns"), f"{where}, test set {name}")
-    if "set" in settings:
-        return TestSet(name, set=settings["set"])
-    files = dict(settings)
-    for key in {"source", "table", "groups", "references"} & files.keys():
-        paths = files[key]
-        files[key] = str(base / paths) if isinstance(paths, str) else [str(base / path) for path in paths]
-    return TestSet(name, files=files)
-
-
-def _entries(test_set: TestSet, system: str, settings: Mapping[str, Any], base: Path, where: str) -> list[Entry]:
-    _check_keys(settings, ("outputs", "published", "seeds"), f"{where}, system {system}")
-    if "published" in settings:
-        if test_set.set is None:
-            raise BadInput(f"{where}: {system} is a published output, and {test_set.name} is no named set.")
-        return [Entry(test_set, system, None, None, settings["published"])]
-    pattern = settings.get("outputs")
-    if not isinstance(pattern, str):
-        raise BadInput(f'{where}: system {system} must say where its outputs are: outputs = "runs/{{test_set}}.txt"')
-    seeds = settings["seeds"] if "{seed}" in pattern else [None]
-    if not seeds:
-        raise BadInput(f"{where}: the outputs of {system} depend on {{seed}}; say which seeds: seeds = [1, 2, 3]")
-    path = str(base / pattern.replace("{test_set}", _safe(test_set.name)))
-    return [Entry(test_set, system, seed, path.replace("{seed}", str(seed))) for seed in seeds]
-
-
-def _check_keys(settings: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    for name in settings:
-        if name not in known:
-            raise UnknownName("setting", name, known, see=f"plainly grid --help ({where})")
-
-
-def _safe(name: str) -> str:
-    return re.sub(r"[^\w.@+-]+", "-", name)
 
 
 def _mean(values: Sequence[float]) -> str:

@@ -11,9 +11,11 @@ from plainly.engines import engine as engine_of
 from plainly.errors import BadInput, way
 from plainly.inputs.corpus import Corpus
 from plainly.inputs.texts import TextArguments, take
-from plainly.metrics.evidence import evidence
+from plainly.inputs.units import with_unit
+from plainly.metrics.languages import in_language
 from plainly.progress import Progress, unseen
 from plainly.protocol import Metric
+from plainly.questions.remarks import remarks
 from plainly.result import Note
 from plainly.sampling import DEFAULTS, Sampling, SamplingOptions
 from plainly.scoring import references, sanity, subsets
@@ -31,7 +33,8 @@ class Asked(TypedDict, total=False):
 
     ``sampling`` is given whole or as keywords (level, resamples, method, seed); ``intervals=False`` leaves intervals
     out, ``advice=False`` warnings. The rest is for a corpus in files (``plainly.inputs.corpus.open_corpus``): where to
-    measure it, what to do with rows that cannot be measured, and where to keep what.
+    measure it, what to do with rows that cannot be measured, and where to keep what. ``unit`` says what an item is to
+    be: document, paragraph or sentence.
     """
 
     metrics: str | Sequence[str | Metric] | None
@@ -45,6 +48,7 @@ class Asked(TypedDict, total=False):
     segments: str | None
     set_aside: str | None
     state: Path | None
+    unit: str | None
 
 
 class ScoreOptions(TextArguments, SamplingOptions, Asked, total=False):
@@ -112,10 +116,14 @@ def asked(data: Any = None, *, paired: bool = False, **options: Unpack[ScoreOpti
         return _with_texts(evaluation, _texts(options))
     metrics, progress = options.pop("metrics", None), options.pop("progress", unseen)
     if isinstance(data, Corpus):
-        evaluation = _streamed(data, chosen_metrics(metrics, data.has_references), wanted, progress, paired, options)
+        evaluation = _streamed(
+            data, chosen_metrics(metrics, data.has_references, data.language), wanted, progress, paired, options
+        )
     else:
         inputs = take(data, **_texts(options))
-        specs = chosen_metrics(metrics, inputs.evalset.has_references)
+        if (unit := options.get("unit")) is not None:
+            inputs = with_unit(inputs, unit)
+        specs = chosen_metrics(metrics, inputs.has_references, inputs.language)
         evaluation = evaluate(inputs.evalset, inputs.outputs, specs, sampling=wanted, progress=progress)
         evaluation = dataclasses.replace(evaluation, taken=inputs.notes)
     return dataclasses.replace(evaluation, advise=advise if advice else None)
@@ -141,20 +149,23 @@ def _with_texts(evaluation: Evaluation, texts: TextArguments) -> Evaluation:
     return dataclasses.replace(evaluation, evalset=inputs.evalset, outputs=outputs)
 
 
-def chosen_metrics(metrics: str | Sequence[str | Metric] | None, references: bool) -> Sequence[str | Metric]:
-    """The metrics that were asked for, or a sensible few."""
+def chosen_metrics(
+    metrics: str | Sequence[str | Metric] | None, references: bool, language: str = ""
+) -> Sequence[str | Metric]:
+    """The metrics that were asked for, or a sensible few, in the language of the texts where they have a choice."""
     if metrics is None:
-        return DEFAULT_METRICS if references else DEFAULT_WITHOUT_REFERENCES
-    return registry.split_specs(metrics) if isinstance(metrics, str) else metrics
+        metrics = DEFAULT_METRICS if references else DEFAULT_WITHOUT_REFERENCES
+        if language not in ("", "en"):
+            metrics = ["readability" if spec == "fkgl" else spec for spec in metrics]
+    specs = registry.split_specs(metrics) if isinstance(metrics, str) else metrics
+    return [in_language(spec, language) for spec in specs] if language else specs
 
 
 def advise(evaluation: Evaluation) -> list[Note]:
     """What the metrics are known not to see, and what a quick look finds wrong with the texts."""
     from plainly.questions import doctor
 
-    notes = [
-        Note(f"{spec}: {advice}") for spec, metric in evaluation.metrics.items() if (advice := evidence(metric).advice)
-    ]
+    notes = remarks(evaluation)
     if evaluation.outputs is not None:
         written = {system: texts for system, texts in evaluation.outputs.items() if not system.startswith("(")}
         notes += doctor.diagnose(evaluation.evalset, written, evaluation.specs, quick=True)
@@ -181,7 +192,20 @@ def _streamed(
             raise KeyboardInterrupt
         aside = evaluation.reading.set_aside if evaluation.reading else 0
         raise BadInput(f"{corpus.name} has no row that can be measured; {aside} were set aside.")
+    if evaluation.outputs is None:
+        evaluation = dataclasses.replace(evaluation, taken=_language_of(corpus, evaluation.specs))
     return evaluation
+
+
+def _language_of(corpus: Corpus, specs: Sequence[str]) -> tuple[Note, ...]:
+    """Whether the metrics work in the language of a corpus that is not held, by its first rows."""
+    from plainly.questions import doctor
+
+    batch = next((batch for part in corpus.parts for batch in part.read(frozenset({"source"}))), None)
+    if batch is None:
+        return ()
+    evalset = dataclasses.replace(batch.evalset, language=corpus.language)
+    return tuple(doctor.diagnose(evalset, batch.outputs, specs, quick=True, only=("metric-language",)))
 
 
 def _with_sanity_rows(evaluation: Evaluation) -> Evaluation:

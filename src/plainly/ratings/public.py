@@ -73,7 +73,8 @@ def _acl_type(system: str) -> str:
 
 
 def _card(name: str, progress: Progress) -> Judgements:
-    return judgements_of(data.table(name, progress=progress), name=name)
+    judgements = judgements_of(data.table(name, progress=progress), name=name)
+    return replace(judgements, language=data.card(name).language)
 
 
 def _with_references(judgements: Judgements, sets: Mapping[str, str], progress: Progress, join: str = "") -> Judgements:

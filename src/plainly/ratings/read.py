@@ -1,13 +1,15 @@
 """Ratings from tables: a row for each rating, or a row for each output with columns for raters, dimensions or means.
 
-Columns are found by the names in columns.toml; ``columns`` says otherwise. A rating that is empty was not
-given. What is no number, stands twice or lies outside the scale is an error that names the place.
+Columns are found by the names in columns.toml; ``columns`` says otherwise. A rating that is empty, or one of the words
+there that say so (n/a), was not given, and is counted. What else is no number, stands twice or lies outside the scale
+is an error that names the place. Columns that are not taken for ratings are said.
 """
 
 import math
 import pkgutil
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -15,12 +17,16 @@ from plainly.errors import BadInput
 from plainly.inputs import workbooks
 from plainly.inputs.files import label, read_bytes, suffixes
 from plainly.inputs.tables import Sheet, read_table
+from plainly.ratings import exported
 from plainly.ratings.types import Judgements, Rating, Scale
+from plainly.render.numbers import listed
+from plainly.result import Note
 
 # Suffix → the function that reads such a file, imported only then: a room above this one may bring its own kind.
 READERS: dict[str, str] = {".toml": "plainly.studio:judgements"}
 
 ROLES: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("columns.toml").read_text(encoding="utf-8"))
+_MISSING = frozenset(ROLES.pop("missing"))
 _TAKEN = frozenset(alias for role, aliases in ROLES.items() if role != "rating" for alias in aliases)
 ONE_SYSTEM = "outputs"
 AVERAGED = "mean"
@@ -46,12 +52,13 @@ def read_ratings(
 def table_of(path: str | Path) -> Sheet:
     if suffixes(path)[0] in workbooks.SUFFIXES:
         return sheet_table(workbooks.read_cells(read_bytes(path), path), label(path))
-    return read_table(path)
+    return exported.plain(read_table(path))
 
 
 def judgements_of(
     table: Sheet, *, name: str, columns: Mapping[str, str] | None = None, scale: Scale | None = None
 ) -> Judgements:
+    table = exported.counted(table)
     roles = roles_of(table, columns)
     ratings = [rating for _, rating in ratings_in(table, roles)]
     if not any(rating.said for rating in ratings):
@@ -66,12 +73,40 @@ def judgements_of(
     return Judgements.of(
         name,
         ratings,
-        scales=dict.fromkeys({rating.dimension for rating in ratings}, scale) if scale else {},
+        scales=dict.fromkeys({rating.dimension for rating in ratings}, scale) if scale else exported.scales_of(table),
         sources=dict(zip(items, texts.get("source", ()), strict=False)),
         outputs=dict(zip(zip(systems, items, strict=True), texts.get("output", ()), strict=False)),
         references={"given": references} if references else {},
         types=dict(zip(systems, texts.get("type", ()), strict=False)),
+        remarks=remarks_on(table, roles),
     )
+
+
+def remarks_on(table: Sheet, roles: Mapping[str, str]) -> tuple[Note, ...]:
+    """What is not among the ratings of a table: cells without one, and columns that are not of numbers."""
+    if "rating" in roles:
+        columns, other = [roles["rating"]], []
+    else:
+        columns = list(_rating_columns(table, roles, long=True))
+        other = [name for name in _unnamed_columns(table, roles) if name not in columns]
+    remarks = []
+    words = Counter(str("" if not _filled(cell) else cell).strip() for name in columns for cell in table.column(name))
+    empty = {word: count for word, count in words.items() if word.casefold() in _MISSING}
+    if empty:
+        counts = [f"{count:,} {'empty' if not word else repr(word)}" for word, count in empty.items()]
+        said = f"{sum(empty.values()):,} of {sum(words.values()):,} cells hold no rating ({', '.join(counts)})"
+        remarks.append(Note(f"{table.path}: {said}; they count as not rated."))
+    numbers = {name: sum(map(_is_number, table.column(name))) for name in other}
+    if plain := [repr(name) for name, count in numbers.items() if not count]:
+        remarks.append(Note(f"{table.path}: no ratings, because there is no number, in {listed(plain)}."))
+    for name, count in numbers.items():
+        if count:
+            message = (
+                f"{table.path}: column {name!r} is not taken for ratings, because only {count:,} of its {len(table):,} "
+                "cells are numbers. Correct the others, or take the column out."
+            )
+            remarks.append(Note(message, kind="warning", code="not-ratings", where=name))
+    return tuple(remarks)
 
 
 def roles_of(table: Sheet, columns: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -144,16 +179,24 @@ def _systems(table: Sheet, roles: Mapping[str, str]) -> list[str]:
     return _texts(table, roles["system"]) if "system" in roles else [ONE_SYSTEM] * len(table)
 
 
-def _rating_columns(table: Sheet, roles: Mapping[str, str], *, long: bool) -> dict[str, tuple[str, str]]:
-    """Column → (dimension, rater): all columns of numbers that play no other part."""
-    numeric = [
+def _unnamed_columns(table: Sheet, roles: Mapping[str, str]) -> list[str]:
+    """Columns that play no part by their name."""
+    return [
         name
-        for name, cells in table.columns.items()
-        if name.strip().casefold().replace(" ", "_") not in _TAKEN
+        for name in table.columns
+        if (folded := name.strip().casefold().replace(" ", "_")) not in _TAKEN
+        and not folded.startswith("reference")
         and name not in roles.values()
-        and any(_is_number(cell) for cell in cells)
-        and all(_is_number(cell) or not _filled(cell) for cell in cells)
     ]
+
+
+def _rating_columns(table: Sheet, roles: Mapping[str, str], *, long: bool) -> dict[str, tuple[str, str]]:
+    """Column → (dimension, rater): the columns that play no other part and are mostly numbers, where not empty."""
+    numeric = []
+    for name in _unnamed_columns(table, roles):
+        cells = [cell for cell in table.columns[name] if not _missing(cell)]
+        if cells and 2 * sum(map(_is_number, cells)) >= len(cells):
+            numeric.append(name)
     if not numeric:
         raise BadInput(
             f"{table.path} has no column of ratings. {table.listing()} Name it: --columns rating=COLUMN, or give each "
@@ -195,11 +238,15 @@ def _texts(table: Sheet, column: str) -> list[str]:
 
 
 def _number(cell: object, *, where: str) -> float:
-    if not _filled(cell):
+    if _missing(cell):
         return math.nan
     if not _is_number(cell):
         raise BadInput(f"{where}: {cell!r} is not a number. Leave the cell empty where there is no rating.")
     return float(cell)  # type: ignore[arg-type]
+
+
+def _missing(cell: object) -> bool:
+    return not _filled(cell) or (isinstance(cell, str) and cell.strip().casefold() in _MISSING)
 
 
 def _is_number(cell: object) -> bool:

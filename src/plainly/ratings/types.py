@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.errors import BadInput, UnknownName
+from plainly.result import Note
 from plainly.stats.agreement import ratio
 from plainly.stats.resample import Floats
 
@@ -136,6 +137,8 @@ class Judgements:
     outputs: Mapping[tuple[str, str], str] = field(default_factory=dict, repr=False)
     references: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict, repr=False)
     types: Mapping[str, str] = field(default_factory=dict, repr=False)
+    remarks: tuple[Note, ...] = field(default=(), repr=False)  # what of a table is not among the ratings
+    language: str = ""  # of the texts, where it is known
 
     def __getitem__(self, dimension: str) -> Ratings:
         if dimension not in self.ratings:
@@ -166,7 +169,7 @@ class Judgements:
     ) -> Judgements:
         """Single ratings on axes in the order in which they come; a scale that is not known is guessed.
 
-        ``texts`` are the further fields: sources, outputs, references, types.
+        ``texts`` are the further fields: sources, outputs, references, types, remarks.
         """
         by_dimension: dict[str, list[Rating]] = {}
         for rating in ratings:
@@ -213,6 +216,7 @@ class Judgements:
             outputs={place: text for part in parts for place, text in part.outputs.items()},
             references=references,
             types={system: kind for part in parts for system, kind in part.types.items()},
+            remarks=tuple(remark for part in parts for remark in part.remarks),
         )
 
 

@@ -18,11 +18,12 @@ FORMATS = {
     "long": "print CSV, one row a number",
     "latex": "print LaTeX",
     "markdown": "print Markdown",
+    "wide": "print tables with all columns, however narrow the terminal",
 }
 
 
 def add_formats(parser: argparse.ArgumentParser) -> None:
-    """--json, --csv, --long, --latex, --markdown: at most one of them."""
+    """--json, --csv, --long, --latex, --markdown, --wide: at most one of them."""
     formats = parser.add_argument_group("how to print").add_mutually_exclusive_group()
     for name, help_text in FORMATS.items():
         formats.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=help_text)
@@ -35,6 +36,9 @@ def show(result: Result, form: str | None = None) -> int:
     The answer is how many warnings there were, for ``--strict``.
     """
     notes = result.notes()
+    warnings = [note for note in notes if note.kind == "warning"]
+    # What makes a number meaningless is said before the number.
+    print_warnings([warning for warning in warnings if warning.severity == "error"])
     if form == "json":
         print_json(result.json())
     elif form in ("csv", "long"):
@@ -49,12 +53,11 @@ def show(result: Result, form: str | None = None) -> int:
         claims = [for_shell(note.message) for note in notes if note.kind == "claim"]
         if claims:
             print("\n" * bool(grids) + "\n".join(claims))
-        if form is None:
+        if form in (None, "wide"):
             for note in notes:
                 if note.kind == "about":
                     say(note.message)
-    warnings = [note for note in notes if note.kind == "warning"]
-    print_warnings(warnings)
+    print_warnings([warning for warning in warnings if warning.severity != "error"])
     return sum(warning.severity != "note" for warning in warnings)
 
 
@@ -62,7 +65,7 @@ def print_table(table: Table, form: str | None = None) -> None:
     """A table on stdout: with rules and colours in a terminal, aligned by spaces in a pipe."""
     if form in ("latex", "markdown"):
         print(tables.RENDERERS[form](table))
-    elif sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+    elif form is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         _print_rich(table)
     else:
         print(tables.plain(table))
@@ -133,12 +136,13 @@ def _print_rich(table: Table) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    grid = RichTable(box=box.SIMPLE_HEAD, title=table.caption or None, title_justify="left")
-    for position, name in enumerate(table.header):
-        grid.add_column(Text(name), justify="left" if position in table.text_columns else "right", overflow="fold")
-    for row in table.rows:
-        grid.add_row(*map(Text, row))
     console = Console()
-    console.print(grid)
-    for line in table.notes:
-        console.print(Text(line, style="dim"))
+    for part in tables.fitted(table, console.width):
+        grid = RichTable(box=box.SIMPLE_HEAD, title=part.caption or None, title_justify="left")
+        for position, name in enumerate(part.header):
+            grid.add_column(Text(name), justify="left" if position in part.text_columns else "right", overflow="fold")
+        for row in part.rows:
+            grid.add_row(*map(Text, row))
+        console.print(grid)
+        for line in part.notes:
+            console.print(Text(line, style="dim"))

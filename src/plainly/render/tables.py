@@ -26,6 +26,39 @@ def plain(grid: Table) -> str:
     return "\n".join([*([grid.caption] if grid.caption else []), *lines, *grid.notes])
 
 
+def fitted(grid: Table, width: int) -> list[Table]:
+    """The table in so many columns of a terminal: without minor columns, or in parts that repeat the first column."""
+    columns = list(range(len(grid.header)))
+    if _wide(grid, columns) <= width:
+        return [grid]
+    columns = [column for column in columns if column not in grid.minor]
+    left_out = [grid.header[column] for column in sorted(grid.minor)]
+    parts: list[list[int]] = [[]]
+    for column in columns[1:]:
+        if parts[-1] and _wide(grid, [columns[0], *parts[-1], column]) > width:
+            parts.append([])
+        parts[-1].append(column)
+    notes = (f"Left out for want of room: {', '.join(left_out)}. --wide shows all.",) if left_out else ()
+    last = len(parts) - 1
+    return [
+        _of_columns(grid, [columns[0], *part], (*grid.notes, *notes) if place == last else (), first=place == 0)
+        for place, part in enumerate(parts)
+    ]
+
+
+def _wide(grid: Table, columns: Sequence[int]) -> int:
+    """How wide the columns are in a terminal, with what stands between them."""
+    widths = (max(display_width(row[column]) for row in (grid.header, *grid.rows)) for column in columns)
+    return sum(widths) + 3 * len(columns)
+
+
+def _of_columns(grid: Table, columns: Sequence[int], notes: tuple[str, ...], *, first: bool) -> Table:
+    rows = tuple(tuple(row[column] for column in columns) for row in grid.rows)
+    text = frozenset(place for place, column in enumerate(columns) if column in grid.text_columns)
+    header = tuple(grid.header[column] for column in columns)
+    return Table(header, rows, grid.caption if first else "", notes, text)
+
+
 def markdown(grid: Table) -> str:
     """A GitHub-flavoured Markdown table."""
 

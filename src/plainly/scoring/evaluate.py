@@ -4,11 +4,11 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from plainly import registry
+from plainly import limits, registry
 from plainly.errors import BadInput, way
-from plainly.evalset import EvalSet
-from plainly.progress import Progress, Tell, unseen
-from plainly.protocol import Floats, Metric
+from plainly.evalset import Absent, EvalSet
+from plainly.progress import Progress, Tell, silent, unseen, whole
+from plainly.protocol import Floats, Metric, suited
 from plainly.sampling import Sampling
 from plainly.scoring.scores import Evaluation, Scores, SystemScores
 from plainly.scoring.signature import Signature, reference_range
@@ -74,15 +74,24 @@ def from_rows(
 
 
 def measure(
-    evalset: EvalSet, outputs: Outputs, metrics: Mapping[str, Metric], tell: Tell | None = None
+    evalset: EvalSet, outputs: Outputs, metrics: Mapping[str, Metric], tell: Tell = silent
 ) -> Iterator[tuple[str, dict[str, Floats]]]:
     """The loop itself: system by system, the rows of every metric. Corpora too large to hold come in batches."""
+    for what, texts in (
+        ("source", evalset.sources),
+        *((f"output of {name}", texts) for name, texts in outputs.items()),
+    ):
+        if len(longest := max(texts, key=len, default="")) > limits.limit("text"):
+            limits.check("text", len(longest), f"The {what} of item {evalset.ids[list(texts).index(longest)]!r}")
     for system, texts in outputs.items():
         rows = {}
+        absent = [item for item, text in enumerate(texts) if isinstance(text, Absent)]
         for spec, metric in metrics.items():
-            rows[spec] = metric.measure(evalset, texts)
-            if tell is not None:
-                tell(len(evalset))
+            with whole(tell, len(evalset)):
+                rows[spec] = metric.measure(evalset, texts)
+            if absent:
+                rows[spec] = rows[spec].copy()
+                rows[spec][absent] = 0.0  # which adds nothing to any sum
         yield system, rows
 
 
@@ -127,6 +136,8 @@ def checked_metrics(metrics: Metrics, texts: Texts | None) -> dict[str, Metric]:
         chosen = {spec if isinstance(spec, str) else repr(spec): registry.metric(spec) for spec in metrics}
     if texts is None:
         return chosen
+    if isinstance(texts, EvalSet):
+        chosen = {spec: suited(metric, texts) for spec, metric in chosen.items()}
     for spec, metric in chosen.items():
         if "source" in metric.needs and not texts.has_sources:
             add = way("sources=", "--source FILE")

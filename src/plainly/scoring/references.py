@@ -15,6 +15,8 @@ import numpy as np
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.protocol import Floats
+from plainly.render.numbers import listed
+from plainly.result import Note
 from plainly.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scores import Evaluation, Scores
@@ -24,6 +26,8 @@ Over = Literal["items", "references", "both"]
 OVER: tuple[Over, ...] = ("items", "references", "both")
 Drawn = Mapping[str, Mapping[str, Floats]]  # by metric, then system
 _HALVES = 20
+# Below so many references the interval of a metric that takes the best match is too narrow.
+_ENOUGH = 6
 
 
 def draw(evaluation: Evaluation, *, over: Literal["references", "both"], halves: int = _HALVES) -> Drawn:
@@ -62,7 +66,29 @@ def with_intervals(evaluation: Evaluation, drawn: Drawn, *, over: str) -> Evalua
         system: {spec: estimated(system, spec, scores) for spec, scores in of_system.items()}
         for system, of_system in evaluation.systems.items()
     }
-    return replace(evaluation, systems=systems)
+    return replace(evaluation, systems=systems, taken=(*evaluation.taken, *_too_narrow(evaluation, drawn)))
+
+
+def _too_narrow(evaluation: Evaluation, drawn: Drawn) -> list[Note]:
+    """What simulations say of these intervals, where they are not what they are called: see docs/statistics.md.
+
+    A metric that counts every reference is a sum over them, to which the jackknife's theory applies; the best match
+    among few is not, and its halves vary less than whole sets do. With two or three there is nothing to correct it by.
+    """
+    most = int(evaluation.evalset.reference_counts.max(initial=0))
+    matching = [
+        spec
+        for spec in drawn
+        if "references" in evaluation.metrics[spec].needs
+        and getattr(evaluation.metrics[spec], "counts_references", None) is None
+    ]
+    if not matching or most >= _ENOUGH:
+        return []
+    message = (
+        f"Over {most} references the interval of {listed(matching)} is too narrow: in simulations three quarters of "
+        "the width that it should have with two or three references, nine tenths with five. Read it as a lower bound."
+    )
+    return [Note(message, "warning", "few-references")]
 
 
 def _variants(evaluation: Evaluation, specs: Sequence[str], *, halves: int, seed: int) -> dict[str, dict[str, Floats]]:

@@ -12,9 +12,9 @@ import plainly
 from plainly import registry
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.files import write_whole
+from plainly.files import check_archive, read_whole, write_whole
 from plainly.inputs.tables import arrow
-from plainly.protocol import Floats, Metric
+from plainly.protocol import Floats, Metric, suited
 from plainly.render import tables
 from plainly.scoring.scores import Evaluation, Scores
 from plainly.scoring.signature import Signature
@@ -137,14 +137,24 @@ def open_saved(path: str) -> Evaluation:
     Files of the first version have rows by item only, and no totals beside them.
     """
     try:
-        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as arrays:
+        data = read_whole(path)
+        check_archive(data, path)
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             about = json.loads(arrays["about"].tobytes().decode("utf-8"))
             if about.get("schema") != SCHEMA:
                 raise BadInput(f"{path} holds {about.get('schema')}, which this version does not read ({SCHEMA}).")
             binned = about.get("units") == "bins"
+            evalset = EvalSet.of(
+                items=len(about["ids"]),
+                ids=about["ids"],
+                groups=about["groups"],
+                columns=about["columns"] or None,
+                name=about["test_set"],
+            )
             systems: dict[str, dict[str, Scores]] = {}
             for number, entry in enumerate(about["scores"]):
-                metric, signature = _named_in_file(entry["spec"]), Signature.parse(entry["signature"])
+                metric = suited(_named_in_file(entry["spec"]), evalset)
+                signature = Signature.parse(entry["signature"])
                 scores = Scores.of_items(metric, entry["system"], arrays[entry["rows"]], signature)
                 if binned:
                     totals = arrays[f"totals{number}"]
@@ -155,13 +165,6 @@ def open_saved(path: str) -> Evaluation:
                     raise ValueError(f"{len(scores.rows)} rows for {len(about['ids'])} items")
                 metric.score(scores.totals)
                 systems.setdefault(entry["system"], {})[entry["spec"]] = scores
-        evalset = EvalSet.of(
-            items=len(about["ids"]),
-            ids=about["ids"],
-            groups=about["groups"],
-            columns=about["columns"] or None,
-            name=about["test_set"],
-        )
         outcomes = {tuple(counts[:3]): tuple(counts[3:]) for counts in about.get("outcomes", ())}
     except FileNotFoundError:
         raise BadInput(f"There is no file {path}. Make one with: plainly score … --save {path}") from None

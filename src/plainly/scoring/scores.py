@@ -15,6 +15,7 @@ import numpy.typing as npt
 from plainly.errors import BadInput, did_you_mean, way
 from plainly.evalset import EvalSet
 from plainly.inputs.batch import Reading
+from plainly.metrics.languages import asked_as
 from plainly.protocol import Floats, Metric
 from plainly.render.numbers import counted, interval
 from plainly.result import Note, Record, Result, Table, warnings
@@ -249,9 +250,11 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
 
     def tables(self) -> list[Table]:
         """Systems down, metrics across, with intervals; then subsets, then scores beside a held-out reference."""
+        from plainly.scoring.subsets import subset_table
+
         tables = [self.table()]
         if self.subsets:
-            tables.append(_subset_table(self.by or "", self.subsets))
+            tables.append(subset_table(self.by or "", self.subsets))
         if self.held_out is not None:
             tables += self.held_out.tables()
         return tables
@@ -259,8 +262,9 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     def table(self) -> Table:
         """The scores alone."""
         shown = {spec: tuple(getattr(metric, "shown", metric.outputs[:1])) for spec, metric in self.metrics.items()}
-        header, columns = ["system"], self._counted()
+        header, columns, minor = ["system"], self._counted(), set()
         for spec, names in shown.items():
+            minor |= set(range(len(header) + 1, len(header) + len(names)))
             # SARI's headline is called sari; that of edits is called kept, and says so.
             name = self.metrics[spec].name
             header += [spec if output == name else output for output in names]
@@ -276,7 +280,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
                 cells.append(interval(scores.corpus[names[0]], *ends))
                 cells += [interval(scores.corpus[name], None, None) for name in names[1:]]
             rows.append((*cells, *(str(of_systems.get(system, 0)) for of_systems in columns.values())))
-        return Table((*header, *columns), tuple(rows))
+        return Table((*header, *columns), tuple(rows), minor=frozenset(minor))
 
     def _counted(self) -> dict[str, dict[str, int]]:
         """How many outputs are blank, and on how many items a metric is undefined, where that happens at all."""
@@ -301,7 +305,14 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
 
         read = self.reading.notes() if self.reading is not None else []
         advice = self.advise(self) if self.advise is not None else []
-        return *self.taken, *read, *advice, *warnings([subset for subset, _ in self.subsets])
+        return *self.taken, *read, *advice, *warnings(self)
+
+    @cached_property
+    def reference_systems(self) -> tuple[str, ...]:
+        """Systems that are references and score against themselves, as far as the texts are at hand."""
+        from plainly.scoring import sanity
+
+        return tuple(sanity.reference_systems(self.evalset, self.outputs or {})) if self.units == "items" else ()
 
     def _about(self) -> str:
         fewest, most = _references(self)
@@ -340,6 +351,7 @@ class SystemScores(Mapping[str, Scores], Result):
 
     def __getitem__(self, spec: str) -> Scores:
         scores = self.evaluation.systems[self.system]
+        spec = spec if spec in scores else asked_as(spec, self.evaluation.metrics)
         _known(spec, scores, "There is no metric")
         return scores[spec]
 
@@ -365,18 +377,6 @@ class SystemScores(Mapping[str, Scores], Result):
 
     def notes(self) -> list[Note]:
         return self.alone.notes()
-
-
-def _subset_table(by: str, subsets: Sequence[tuple[Subset, Evaluation]]) -> Table:
-    """Systems within subsets, with how many items each has."""
-    rows: list[tuple[str, ...]] = []
-    header: tuple[str, ...] = ()
-    for subset, evaluation in subsets:
-        table = evaluation.table()
-        header = (by, "items", *table.header)
-        for row, of_system in zip(table.rows, evaluation.systems.values(), strict=True):
-            rows.append((subset.label, str(next(iter(of_system.values())).n), *row))
-    return Table(header, tuple(rows), text_columns=frozenset({0, 2}))
 
 
 def _references(evaluation: Evaluation) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -65,9 +65,12 @@ class Measure:
         number, part = task
         totals = Totals()
         writer = SegmentWriter(Path(self.segments) / f"part-{number:06d}.parquet") if self.segments else None
-        for batch in part.read(self.needs):
+        for batch in part.read(self.needs, rest=self.held):
             if batch.bad and self.on_error == "stop":
                 raise batch.bad[0].error()
+            if self.held:
+                bare = dataclasses.replace(batch.evalset)  # without what metrics prepare, which takes much more memory
+                totals.texts.setdefault(number, []).append((bare, batch.outputs))
             totals.put_aside(batch.bad)
             totals.count(batch.evalset)
             order = BinOrder.of(batch.keys) if self.binned and not self.held else None
@@ -135,8 +138,8 @@ def evaluate_corpus(
 
 
 def _of_items(corpus: Corpus, work: Measure, run: _Run, sampling: Sampling | None) -> Evaluation:
-    """The evaluation of a corpus that is held: texts are read once more, rows are there."""
-    evalset, outputs = corpus.gather(sorted(run.done), work.needs)
+    """The evaluation of a corpus that is held: its rows and texts are there, but for texts that an earlier run read."""
+    evalset, outputs = corpus.gather(sorted(run.done), work.needs, run.totals.texts)
     rows: dict[str, dict[str, Floats]] = {system: {} for system in corpus.systems}
     for (system, spec), sums in run.totals.sums.items():
         rows[system][spec] = np.concatenate([table for _, table in sorted(sums.kept.items())])
@@ -170,19 +173,30 @@ def _of_bins(corpus: Corpus, metrics: Mapping[str, Metric], totals: Totals, samp
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait: sums that were half added would be no sums."""
+    """Let Ctrl-C and a request to end wait: sums that were half added would be no sums."""
     caught: list[int] = []
+    before: dict[int, Any] = {}
     try:
-        before = signal.signal(signal.SIGINT, lambda number, _: caught.append(number))
-    except ValueError:  # not in the main thread, where interrupts do not come
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, lambda caught_now, _: caught.append(caught_now))
+    except ValueError:  # not in the main thread, where signals do not come
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for held, handler in before.items():
+            signal.signal(held, handler)
     if caught:
-        raise KeyboardInterrupt
+        signal.raise_signal(caught[0])
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(f"Cannot write {path}: {error.strerror or error}.") from error
 
 
 class _Run:
@@ -196,9 +210,10 @@ class _Run:
         self._saved, self._took, self._unsaved = time.monotonic(), 0.0, False
         self.unkept = ""  # why the state could not be kept
         if aside is not None:
-            aside.touch()
-            with open(aside, "r+b") as file:  # what was written after the state was last saved will come again
-                file.truncate(saved.aside_bytes if saved else 0)
+            with _writing(aside):
+                aside.touch()
+                with open(aside, "r+b") as file:  # what was written after the state was last saved will come again
+                    file.truncate(saved.aside_bytes if saved else 0)
 
     def measure(self, corpus: Corpus, work: Measure, engine: Engine, tell: Tell) -> None:
         """Measure the parts that are not done; an interrupt keeps those that are."""
@@ -217,7 +232,7 @@ class _Run:
 
     def _finish(self, number: int, totals: Totals) -> None:
         if self._aside is not None and totals.bad:
-            with open(self._aside, "a", encoding="utf-8") as file:
+            with _writing(self._aside), open(self._aside, "a", encoding="utf-8") as file:
                 for bad in totals.bad:
                     file.write(json.dumps(dataclasses.asdict(bad), ensure_ascii=False) + "\n")
         self.totals.merge(totals)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plainly.errors import BadInput, UnknownName, way
 from plainly.evalset import EvalSet
-from plainly.result import Note
+from plainly.result import Note, Table
 from plainly.scoring.evaluate import estimated
 from plainly.scoring.scores import Evaluation, Scores
 
@@ -21,6 +21,8 @@ Outputs = Mapping[str, Sequence[str]]
 
 # Intervals and tests are shown to keep their promises from this many items on (tests/test_resample.py).
 SMALL = 100
+# From so many groups on, intervals over groups cover what they say.
+FEW_GROUPS = 60
 # A column with more values than this is no way to divide a test set.
 MOST = 50
 
@@ -66,18 +68,36 @@ def evaluate_subset(evaluation: Evaluation, subset: Subset) -> Evaluation:
     return Evaluation(evaluation.evalset[:0], systems, evaluation.sampling)
 
 
-def warnings(subsets: Sequence[Subset]) -> list[Note]:
+def warnings(evaluation: Evaluation) -> list[Note]:
+    """Warnings where its subsets, or the groups that are drawn, are too small to rely on intervals and tests."""
+    groups = evaluation.evalset.groups if evaluation.sampling else None
+    return [*small_subsets([subset for subset, _ in evaluation.subsets]), *_few_groups(groups)]
+
+
+def small_subsets(subsets: Sequence[Subset]) -> list[Note]:
     """A warning where subsets are too small for their intervals and tests to be relied on."""
-    small = [subset for subset in subsets if subset.fewest < SMALL]
-    if not small:
-        return []
-    shown = ", ".join(f"{subset.label!r} has {subset.fewest}" for subset in small[:4])
-    more = f" and {len(small) - 4} more" if len(small) > 4 else ""
-    message = (
-        f"By {small[0].field}, {shown}{more}: with fewer than {SMALL} items intervals are too narrow and differences "
-        "mostly chance."
-    )
-    return [Note(message, "warning", "small-subset")]
+    said = []
+    if small := [subset for subset in subsets if subset.fewest < SMALL]:
+        shown = ", ".join(f"{subset.label!r} has {subset.fewest}" for subset in small[:4])
+        more = f" and {len(small) - 4} more" if len(small) > 4 else ""
+        message = (
+            f"By {small[0].field}, {shown}{more}: with fewer than {SMALL} items intervals are too narrow and "
+            "differences mostly chance."
+        )
+        said.append(Note(message, "warning", "small-subset"))
+    return said
+
+
+def _few_groups(groups: Sequence[str] | None) -> list[Note]:
+    """Intervals over few groups promise more than they hold: see docs/statistics.md."""
+    said = []
+    if groups is not None and (many := len(set(groups))) < FEW_GROUPS:
+        message = (
+            f"There are only {many} groups. Intervals over so few are too narrow: in simulations 90 % of 95 % "
+            "intervals cover with 12 groups, 92 % with 30, 94 % with 60."
+        )
+        said.append(Note(message, "warning", "few-groups"))
+    return said
 
 
 def _shared(by: str, labels: Sequence[str], outputs: Outputs) -> list[Subset]:
@@ -143,9 +163,11 @@ def _reference_count(evalset: EvalSet) -> list[str]:
 
 def _split(evalset: EvalSet, texts: Sequence[str]) -> Bools:
     from plainly.text import sentences
+    from plainly.text.languages import CODES
 
-    before = evalset.prepare("sentence counts", lambda whole: sentences.counts(whole.sources))
-    return np.asarray(sentences.counts(texts) > np.maximum(before, 1), dtype=np.bool_)
+    spoken = evalset.language if evalset.language in CODES else "en"
+    before = evalset.prepare("sentence counts", lambda whole: sentences.counts(whole.sources, spoken))
+    return np.asarray(sentences.counts(texts, spoken) > np.maximum(before, 1), dtype=np.bool_)
 
 
 def _copy(evalset: EvalSet, texts: Sequence[str]) -> Bools:
@@ -210,3 +232,16 @@ def _labelled(by: str, evalset: EvalSet, outputs: Outputs, *, together: bool) ->
             masks = _any(masks)
         made.append(Subset(by, label, masks))
     return made
+
+
+def subset_table(by: str, subsets: Sequence[tuple[Subset, Evaluation]]) -> Table:
+    """Systems within subsets, with how many items each has."""
+    rows: list[tuple[str, ...]] = []
+    header: tuple[str, ...] = ()
+    for subset, evaluation in subsets:
+        table = evaluation.table()
+        header = (by, "items", *table.header)
+        for row, of_system in zip(table.rows, evaluation.systems.values(), strict=True):
+            rows.append((subset.label, str(next(iter(of_system.values())).n), *row))
+    minor = frozenset(column + 2 for column in table.minor) if subsets else frozenset()
+    return Table(header, tuple(rows), text_columns=frozenset({0, 2}), minor=minor)

@@ -14,8 +14,9 @@ import numpy as np
 
 from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet, fingerprint
-from plainly.files import write_whole
+from plainly.files import check_archive, read_whole, write_whole
 from plainly.inputs.batch import Bad
+from plainly.inputs.corpus import Texts
 from plainly.protocol import Floats
 from plainly.scoring.sums import Binned, BinOrder, ExactSum
 
@@ -62,6 +63,8 @@ class Totals:
     sums: dict[tuple[str, str], Sums] = field(default_factory=dict)
     # (metric, system, other system) → on how many items the first scores higher, lower and the same
     outcomes: dict[tuple[str, str, str], tuple[int, int, int]] = field(default_factory=dict)
+    # By part, the texts of a corpus that is held; they are in no state on disk, where they would be there twice.
+    texts: dict[int, list[Texts]] = field(default_factory=dict)
 
     def count(self, evalset: EvalSet) -> None:
         """Take note of a batch's texts: how many, how many references, and a fingerprint that no order changes."""
@@ -108,6 +111,7 @@ class Totals:
                 self.sums[key] = sums
         for pair, counts in other.outcomes.items():
             self._outcome(pair, counts)
+        self.texts |= other.texts
 
     def _outcome(self, pair: tuple[str, str, str], counts: tuple[int, int, int]) -> None:
         mine = self.outcomes.get(pair, (0, 0, 0))
@@ -161,7 +165,9 @@ class State:
     def load(cls, path: Path, key: str) -> State | None:
         """The state that was saved under this key; None where there is none, or it is another run's."""
         try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+            data = read_whole(path)
+            check_archive(data, str(path))
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
                 about = json.loads(arrays["about"].tobytes())
                 if about.get("schema") != SCHEMA or about["key"] != key:
                     return None
@@ -181,7 +187,7 @@ class State:
                 outcomes={tuple(counts[:3]): tuple(counts[3:]) for counts in about["outcomes"]},
             )
             return cls(key, frozenset(about["done"]), totals, about["aside_bytes"])
-        except FileNotFoundError:
+        except OSError:  # none there, or in a place that cannot be read: a run from the beginning
             return None
         except Exception as error:  # whatever is wrong in a damaged file, it is the file
             again = way("remove it", "--restart")

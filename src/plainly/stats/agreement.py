@@ -14,8 +14,9 @@ as a metric's are, and the bootstrap of a coefficient is the bootstrap of a metr
 (no variation, no unit with two ratings) is NaN, never 0.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
 from statistics import NormalDist
 from typing import Literal, get_args
 
@@ -42,17 +43,27 @@ class Coefficient:
 
     rows: Floats
     score: Callable[[Floats], Floats]
+    kept: npt.NDArray[np.bool_] | None = None  # which units have a row; all, if it is not said
 
     @property
     def value(self) -> float:
         return float(self.score(self.rows.sum(axis=0))[..., 0]) if len(self.rows) else float("nan")
 
-    def estimate(self, sampling: Sampling = Sampling()) -> Estimate:
-        """The value with a bootstrap interval; units are drawn, each with all of its ratings."""
+    def estimate(self, sampling: Sampling = Sampling(), *, groups: Sequence[str] | None = None) -> Estimate:
+        """The value with a bootstrap interval; units are drawn, each with all of its ratings.
+
+        ``groups`` says which units go together (outputs for one item) and are drawn as wholes.
+        """
         if not len(self.rows):
             return Estimate(float("nan"), float("nan"), float("nan"), sampling.level, 0, "no unit has two ratings")
-        (drawn,) = Resampler(n=len(self.rows), resamples=sampling.resamples, seed=sampling.seed).totals([self.rows])
-        return bootstrap_interval(self.rows, self.score, drawn, sampling=sampling, unit="units")[0]
+        names = None if groups is None else tuple(groups if self.kept is None else compress(groups, self.kept))
+        draws = Resampler(n=len(self.rows), resamples=sampling.resamples, seed=sampling.seed, groups=names)
+        (drawn,) = draws.totals([self.rows])
+        unit = "units" if names is None else "items"
+        (estimate,) = bootstrap_interval(
+            draws.units(self.rows), self.score, drawn, sampling=sampling, unit=unit, totals=self.rows.sum(axis=0)
+        )
+        return replace(estimate, n=len(self.rows))
 
 
 @dataclass(frozen=True)
@@ -170,7 +181,9 @@ def krippendorff(ratings: npt.ArrayLike, *, distance: AlphaDistance = "interval"
 
 def _pooled(ratings: npt.ArrayLike, distance: Distance, *, by_unit: bool) -> Coefficient:
     """Chance from all ratings together. ``by_unit``: units count the same (Fleiss), else ratings do (Krippendorff)."""
-    values, rated = _pairable(*coded(ratings))
+    values, rated = coded(ratings)
+    kept: npt.NDArray[np.bool_] = rated.sum(axis=1) >= 2
+    values, rated = values[kept], rated[kept]
     count = rated.sum(axis=1)
     share = count if by_unit else np.ones_like(count)
 
@@ -186,7 +199,7 @@ def _pooled(ratings: npt.ArrayLike, distance: Distance, *, by_unit: bool) -> Coe
         return 1 - ratio(observed, expected if by_unit else expected / (n - 1))
 
     sums, gaps = _rows(values, rated, distance, of_units)
-    return Coefficient(np.concatenate([(count / share)[:, None], sums], axis=1), score)
+    return Coefficient(np.concatenate([(count / share)[:, None], sums], axis=1), score, kept)
 
 
 def davies_fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> float:
@@ -219,11 +232,12 @@ def icc(ratings: npt.ArrayLike, *, model: IccModel = "random", average: bool = F
     values, rated = coded(ratings, numbers=True)
     if model == "one-way":
         return _one_way(values, rated, average=average)
-    return _two_way(values[rated.all(axis=1)], mixed=model == "mixed", average=average)
+    complete = np.asarray(rated.all(axis=1))
+    return replace(_two_way(values[complete], mixed=model == "mixed", average=average), kept=complete)
 
 
 def _one_way(values: Floats, rated: npt.NDArray[np.bool_], *, average: bool) -> Coefficient:
-    some = rated.any(axis=1)
+    some = np.asarray(rated.any(axis=1))
     kept = np.where(rated, _centred(values, rated), 0.0)[some]
     k, sums = rated[some].sum(axis=1), kept.sum(axis=1)
     rows = np.stack([np.ones(len(kept)), k, k**2, sums, sums**2 / k, (kept**2).sum(axis=1)], axis=1)
@@ -236,7 +250,7 @@ def _one_way(values: Floats, rated: npt.NDArray[np.bool_], *, average: bool) -> 
         spread = ms_between if average else ms_between + (size - 1) * ms_within
         return ratio(ms_between - ms_within, spread)[..., None]
 
-    return Coefficient(rows, score)
+    return Coefficient(rows, score, some)
 
 
 def _two_way(complete: Floats, *, mixed: bool, average: bool) -> Coefficient:

@@ -42,6 +42,11 @@ class Correlation:
     def value(self) -> float:
         return self.estimate.value
 
+    @property
+    def p(self) -> float:
+        """The p-value to go by: from the draws where there are any."""
+        return self.p_value if np.isnan(self.p_drawn) else self.p_drawn
+
 
 def correlation(x: npt.ArrayLike, y: npt.ArrayLike, *, kind: Kind = "pearson") -> float:
     """The correlation of two lists of numbers; pairs in which one is NaN are left out."""
@@ -125,6 +130,44 @@ def percentile(value: float, drawn: Floats, *, sampling: Sampling | None, n: int
     lost = f", {len(drawn) - len(defined)} undefined" if len(defined) < len(drawn) else ""
     method = f"bootstrap-percentile over {unit}, {len(drawn)} draws{lost}"
     return Estimate(value, low, high, settings.level, n, method)
+
+
+def over_units(value: float, *, kind: Kind, n: int, level: float, unit: str) -> Estimate:
+    """An Estimate of a correlation between n units that are themselves a sample, by Fisher's z.
+
+    Variances of z are those of Bonett and Wright (2000); Kendall's is Fieller, Hartley and Pearson's (1957). A perfect
+    correlation has no interval.
+    """
+    from scipy.special import ndtri
+
+    spare = n - (4 if kind == "kendall" else 3)
+    low = high = float("nan")
+    if spare > 0 and abs(value) < 1 - 1e-12:  # false for NaN
+        variance = {"pearson": 1.0, "spearman": 1 + value**2 / 2, "kendall": 0.437}[kind] / spare
+        reach = float(ndtri((1 + level) / 2)) * np.sqrt(variance)
+        low, high = (float(np.tanh(np.arctanh(value) + side * reach)) for side in (-1, 1))
+    return Estimate(value, low, high, level, n, f"Fisher z over {unit}")
+
+
+def permutation_p_value(x: Floats, y: Floats, *, kind: Kind, permutations: int, rng: np.random.Generator) -> float:
+    """Two-sided p-value that x and y are unrelated: y is put in other orders, all of them where they are few enough.
+
+    Nothing is assumed of how the numbers are spread, only that each unit could have had any of the values.
+    """
+    from itertools import permutations as orders
+    from math import factorial
+
+    left, right, _ = _pairs(x, y)
+    value, n = correlation(left, right, kind=kind), len(left)
+    if np.isnan(value):
+        return float("nan")
+    exact = n < 13 and factorial(n) <= permutations
+    order = (
+        np.array(list(orders(range(n)))) if exact else rng.permuted(np.tile(np.arange(n), (permutations, 1)), axis=1)
+    )
+    drawn = rowwise(right[order], left, kind=kind)
+    extreme = int(np.sum(np.abs(drawn) >= abs(value) - 1e-12))
+    return extreme / len(order) if exact else (1 + extreme) / (1 + permutations)
 
 
 def weighted(x: Floats, y: Floats, weights: Floats, *, kind: Kind = "pearson") -> Floats:

@@ -1,16 +1,17 @@
 """Does metric A correlate better with people than metric B? Both are correlated with the same ratings, on the same
 outputs, so their correlations depend on each other and need tests that know it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from plainly.errors import BadInput
 from plainly.stats.agreement import ratio
-from plainly.stats.correlate import correlation, rowwise
-from plainly.stats.resample import Floats
+from plainly.stats.correlate import correlation
+from plainly.stats.resample import Floats, sum_by_group
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class CorrelationDifference:
     @property
     def difference(self) -> float:
         return self.first - self.second
+
+    @property
+    def untested(self) -> CorrelationDifference:
+        """The same without a p-value, where there are too few units for one."""
+        return replace(self, p_value=float("nan"))
 
 
 def williams(human: Floats, first: Floats, second: Floats) -> CorrelationDifference:
@@ -45,54 +51,54 @@ def williams(human: Floats, first: Floats, second: Floats) -> CorrelationDiffere
     return CorrelationDifference(r1, r2, p, "williams", n)
 
 
-def permute_both(
+def exchange(
     human: Floats,
     first: Floats,
     second: Floats,
     *,
-    systems: Sequence[str],
-    swapped: npt.NDArray[np.bool_],
-    system_level: bool = False,
+    permutations: int,
+    rng: np.random.Generator,
+    groups: Sequence[str] | None = None,
+    unit: str = "items",
 ) -> CorrelationDifference:
-    """PERM-BOTH of Deutsch et al. (2021), two-sided: were the two metrics interchangeable?
+    """Were the two metrics interchangeable? A permutation test of Pearson's correlations, two-sided.
 
-    Both metrics' scores are standardised; those ``swapped`` (a result of ``swaps``) are exchanged between them.
-    ``system_level`` correlates means by system. p = (1 + permutations as extreme) / (1 + permutations).
+    Both metrics' scores are standardised and exchanged for whole ``groups`` (all outputs of one item), or for each unit
+    (a system's score): PERM-INPUT and PERM-SYS of Deutsch et al. (2021). All 2^k ways are tried where they are no more
+    than ``permutations``, else so many at random; k units cannot give a p-value below 2 / 2^k.
     """
-    kept = ~(np.isnan(human) | np.isnan(first) | np.isnan(second))
-    of_system = np.unique(np.array(systems, dtype=str)[kept], return_inverse=True)[1]
-    n, permutations = int(kept.sum()), len(swapped)
-    name = f"permute-both, pearson, {permutations} permutations"
-    undefined = CorrelationDifference(float("nan"), float("nan"), float("nan"), name, n)
-    if n < 2:
-        return undefined
-    human, first, second = human[kept], _standardised(first[kept]), _standardised(second[kept])
-    if np.isnan(first).any() or np.isnan(second).any():
-        return undefined
-    swapped = swapped[:, kept]
-    mixed_first, mixed_second = np.where(swapped, second, first), np.where(swapped, first, second)
-    if system_level:
-        member = np.eye(int(of_system.max()) + 1)[of_system] / np.bincount(of_system)
-        human, first, second = human @ member, first @ member, second @ member
-        mixed_first, mixed_second = mixed_first @ member, mixed_second @ member
-    observed = correlation(human, first), correlation(human, second)
-    drawn = rowwise(mixed_first, human) - rowwise(mixed_second, human)
-    extreme = np.abs(drawn) >= abs(observed[0] - observed[1]) - 1e-12
-    p = (1 + int(extreme.sum())) / (1 + permutations) if not np.isnan(observed).any() else float("nan")
-    return CorrelationDifference(observed[0], observed[1], p, name, n)
-
-
-def swaps(
-    systems: Sequence[str], items: Sequence[str], *, permutations: int, rng: np.random.Generator
-) -> npt.NDArray[np.bool_]:
-    """Which scores are exchanged in each permutation: those of some systems, and then those of some items."""
     if permutations < 1:
         raise BadInput(f"The number of permutations must be at least 1, not {permutations}.")
-    of_system = np.unique(np.array(systems, dtype=str), return_inverse=True)[1]
-    of_item = np.unique(np.array(items, dtype=str), return_inverse=True)[1]
-    swapped = rng.random((permutations, int(of_system.max()) + 1))[:, of_system] < 0.5
-    exchanged: npt.NDArray[np.bool_] = swapped ^ (rng.random((permutations, int(of_item.max()) + 1))[:, of_item] < 0.5)
-    return exchanged
+    kept = ~(np.isnan(human) | np.isnan(first) | np.isnan(second))
+    human, first, second, n = human[kept], first[kept], second[kept], int(kept.sum())
+    of_group = np.arange(n)
+    if groups is not None:
+        of_group = np.unique(np.array(groups, dtype=str)[kept], return_inverse=True)[1]
+    k = int(of_group.max(initial=-1)) + 1
+    exact = k < 60 and 2**k <= permutations
+    swapped = np.arange(2**k)[:, None] >> np.arange(k) & 1 if exact else rng.integers(2, size=(permutations, k))
+    test = f"permute-{unit}, pearson, {'all ' if exact else ''}{len(swapped)} permutations"
+    r1, r2 = correlation(human, first), correlation(human, second)
+    if n < 2 or np.isnan([r1, r2]).any():
+        return CorrelationDifference(r1, r2, float("nan"), test, n)
+    first, second = _standardised(first), _standardised(second)
+    # Sums for each group that make up a correlation, of the one metric's scores and what the other's would change.
+    parts = [np.stack([x * (human - human.mean()), x, x * x], axis=1) for x in (first, second)]
+    mine, others = (sum_by_group(part, list(map(str, of_group))) for part in parts)
+    exchanged = swapped.astype(float) @ (others - mine)
+    drawn = _from_sums(mine.sum(axis=0) + exchanged, n) - _from_sums(others.sum(axis=0) - exchanged, n)
+    extreme = int(
+        np.sum(np.abs(drawn) >= abs(_from_sums(mine.sum(axis=0), n) - _from_sums(others.sum(axis=0), n)) - 1e-9)
+    )
+    return CorrelationDifference(
+        r1, r2, extreme / len(swapped) if exact else (1 + extreme) / (1 + permutations), test, n
+    )
+
+
+def _from_sums(sums: Floats, n: int) -> Floats:
+    """Correlations with the ratings but for the ratings' own spread, which is the same for all."""
+    product, total, squares = np.moveaxis(sums, -1, 0)
+    return ratio(product, np.sqrt(np.maximum(squares - total**2 / n, 0)), undefined=0.0)
 
 
 def _standardised(values: Floats) -> Floats:

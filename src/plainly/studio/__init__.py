@@ -7,9 +7,9 @@ A project is a TOML file, its data a database (SQLite, or PostgreSQL by URL). ``
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plainly.studio.actions import backup, create, export, import_set, invite, judgements, serve, status
+    from plainly.studio.actions import backup, create, export, import_set, invite, judgements, rankings, serve, status
 
-__all__ = ["backup", "create", "export", "import_set", "invite", "judgements", "serve", "status"]
+__all__ = ["backup", "create", "export", "import_set", "invite", "judgements", "rankings", "serve", "status"]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,8 +13,9 @@ from typing import Unpack
 from plainly.errors import BadInput
 from plainly.inputs.files import PathLike
 from plainly.progress import Progress, unseen
+from plainly.ratings.rankings import Choice
 from plainly.ratings.types import Judgements
-from plainly.studio import creation, exports, imports, people
+from plainly.studio import creation, exports, imports, payment, people
 from plainly.studio.ledger import Ledger
 from plainly.studio.live import overview
 from plainly.studio.people import InvitationKind, Secret
@@ -63,13 +64,15 @@ def serve(
 
     ``expose`` is needed for an address that other machines can reach; ``public_url`` is what a proxy in front calls it.
     """
-    from plainly.studio import server
+    from plainly.studio import server, settings
     from plainly.studio.context import Studio
     from plainly.studio.guard import Address
 
     address = Address(public_url.rstrip("/"), Address().hosts | {host})
-    studio = Studio(Store(_database(Path(file), database)), _secret(Path(file)), address)
+    studio = Studio(Store(_database(Path(file), database)), _secret(Path(file)), address, file=Path(file))
     name = studio.project.name  # A database without a project is an error now and not at the first request.
+    for warning in settings.warnings(studio):
+        ready(f"Attention: {warning}")
 
     def tell(url: str) -> None:
         ready(f"Serving {name} on {public_url or url} (Ctrl-C ends)")
@@ -88,10 +91,9 @@ def invite(
     public_url: str = LOCAL_URL,
 ) -> Invitations:
     """Make links for raters or owners."""
-    single = once or kind == "owner"
     with _opened(file, database) as store:
         tokens = [
-            store.write_now(lambda connection: people.invite(connection, kind, label=label, once=single))
+            store.write_now(lambda connection: people.invite(connection, kind, label=label, once=once))
             for _ in range(count)
         ]
     return Invitations(tuple(f"{public_url.rstrip('/')}/join/{token}" for token in tokens))
@@ -99,9 +101,13 @@ def invite(
 
 def export(file: PathLike, form: str = "csv", *, database: str | None = None) -> bytes:
     """The data collected so far, as a file of that format."""
-    if form not in exports.FORMATS:
-        raise BadInput(f"Unknown format {form!r}. Known: {', '.join(exports.FORMATS)}.")
+    known = (*exports.FORMATS, *payment.LISTS)
+    if form not in known:
+        raise BadInput(f"Unknown format {form!r}. Known: {', '.join(known)}.")
     with _opened(file, database) as store:
+        if form in payment.LISTS:
+            project, secret = store.project(), _secret(Path(file))
+            return store.read(lambda connection: payment.write(connection, project, secret, form))
         return exports.write(*_current(store), form)
 
 
@@ -117,10 +123,21 @@ def judgements(file: PathLike, *, database: str | None = None) -> Judgements:
         return exports.judgements(*_current(store))
 
 
+def rankings(file: PathLike, *, database: str | None = None) -> tuple[Choice, ...] | None:
+    """The rankings of a running or finished study; None where people do something else."""
+    with _opened(file, database) as store:
+        return exports.rankings(*_current(store))
+
+
 def backup(file: PathLike, output: PathLike, *, database: str | None = None) -> Path:
     """Copy a SQLite project while it runs."""
     with _opened(file, database) as store:
         store.copy_to(Path(output))
+    secret = Path(file).with_suffix(".secret")
+    if secret.is_file():  # Without it codes and people from crowd platforms are not known again.
+        copy = os.open(Path(output).with_suffix(".secret"), os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        with os.fdopen(copy, "wb") as there:
+            there.write(secret.read_bytes())
     return Path(output)
 
 

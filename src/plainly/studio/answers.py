@@ -6,26 +6,32 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from plainly.studio import schema, tasks
 from plainly.studio.assign import laid_out, take
 from plainly.studio.project import Project
 from plainly.studio.refusal import Refusal, invalid
 
+LARGEST_ANSWER = 64 * 1024
+MOST_REVISIONS = 50
 item, assignment, entry, draft = schema.item, schema.assignment, schema.entry, schema.draft
+
+# What every answer asks for is put together once.
+_OWN = (
+    select(assignment, item.c.kind, item.c.source, item.c.outputs, item.c.tokens, item.c.expected, item.c.feedback)
+    .join(item, item.c.id == assignment.c.item_id)
+    .where(assignment.c.id == bindparam("wanted"), assignment.c.rater_id == bindparam("who"))
+)
+_OWN_LOCKED = _OWN.with_for_update(of=assignment)
+_BEFORE = select(entry).where(entry.c.rater_id == bindparam("who"), entry.c.key == bindparam("sent"))
+_STORE = insert(entry).returning(entry)
 
 
 def own_assignment(connection: Connection, rater_id: int, assignment_id: int) -> Row[Any]:
     """The assignment with its item; another person's is as unknown as one that does not exist."""
-    statement = (
-        select(assignment, item.c.kind, item.c.source, item.c.outputs, item.c.tokens, item.c.expected, item.c.feedback)
-        .join(item, item.c.id == assignment.c.item_id)
-        .where(assignment.c.id == assignment_id, assignment.c.rater_id == rater_id)
-    )
-    if connection.dialect.name == "postgresql":
-        statement = statement.with_for_update(of=assignment)
-    row = connection.execute(statement).first()
+    statement = _OWN_LOCKED if connection.dialect.name == "postgresql" else _OWN
+    row = connection.execute(statement, {"wanted": assignment_id, "who": rater_id}).first()
     if row is None:
         raise Refusal(404, "unknown", "This item is not one of yours.")
     return row
@@ -41,15 +47,16 @@ def submit(
     revision: int,
     payload: object,
     seconds: float | None,
+    counts: bool = True,
 ) -> dict[str, Any]:
-    """Store an answer and say which revision it became.
+    """Store an answer and say which revision it became; ``counts`` is false for somebody who is excluded.
 
     ``key`` was made by the client for this answer: the same key again gets the first answer's reply, with another
     payload a refusal. ``revision`` is the one that the client's page was based on.
     """
     row = own_assignment(connection, rater_id, assignment_id)
     digest = fingerprint(assignment_id, revision, payload)
-    before = connection.execute(select(entry).where(entry.c.rater_id == rater_id, entry.c.key == key)).first()
+    before = connection.execute(_BEFORE, {"who": rater_id, "sent": key}).first()
     if before is not None:
         if before.digest != digest:
             raise Refusal(409, "key-reused", "This key was used for another answer. Nothing was changed.")
@@ -63,6 +70,8 @@ def submit(
         choice["shown"] = [output["system"] for output in outputs]
         named = {f"{name}_system": outputs[choice[name]]["system"] for name in ("best", "worst") if name in choice}
         choice.update(named)
+    if row.revision >= MOST_REVISIONS:
+        raise Refusal(409, "revisions", f"An answer can be changed {MOST_REVISIONS} times. The last one stays.")
     now, limit = time.time(), project.quality.time_limit_seconds
     answered = {
         "assignment_id": row.id,
@@ -71,16 +80,17 @@ def submit(
         "revision": row.revision + 1,
         "key": key,
         "digest": digest,
-        "payload": json.dumps(answer, ensure_ascii=True),
+        "payload": _stored(answer),
         "late": row.state == "expired" or (row.state == "leased" and row.expires_at < now),
         "overtime": bool(limit and seconds is not None and seconds > limit),
         "seconds": seconds,
         "created_at": now,
     }
-    stored = connection.execute(insert(entry).values(**answered).returning(entry)).one()
+    stored = connection.execute(_STORE, answered).one()
     done = update(assignment).where(assignment.c.id == row.id)
-    connection.execute(done.values(revision=row.revision + 1, state="done"))
-    if row.state == "expired":
+    state = "done" if counts and row.state != "replaced" else "replaced"  # Then somebody else has the item.
+    connection.execute(done.values(revision=row.revision + 1, state=state))
+    if row.state == "expired" and counts:
         take(connection, row.item_id)
     connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
     return reply(project, row, stored)
@@ -105,15 +115,25 @@ def fingerprint(assignment_id: int, revision: int, payload: object) -> str:
 
 def reply(project: Project, row: Row[Any], stored: Row[Any]) -> dict[str, Any]:
     """What the client is told, the same for the first time and for every repetition."""
-    told = {"assignment": row.id, "entry": stored.id, "revision": stored.revision, "late": bool(stored.late)}
+    told: dict[str, Any] = {
+        "assignment": row.id,
+        "entry": stored.id,
+        "revision": stored.revision,
+        "late": bool(stored.late),
+    }
     if row.kind == "training":
-        expected = json.loads(row.expected or "{}")
-        told["feedback"] = {
-            "right": tasks.agrees(project, json.loads(stored.payload), expected),
-            "text": row.feedback or "",
-            "expected": {name: expected[name] for name in ("values", "labels") if name in expected},
-        }
+        told["feedback"] = feedback(project, json.loads(stored.payload), row)
     return told
+
+
+def feedback(project: Project, answer: Mapping[str, Any], row: Row[Any]) -> dict[str, Any]:
+    """What a practice item teaches."""
+    expected = json.loads(row.expected or "{}")
+    return {
+        "right": tasks.agrees(project, answer, expected),
+        "text": row.feedback or "",
+        "expected": {name: expected[name] for name in ("values", "labels") if name in expected},
+    }
 
 
 def public(payload: str | None) -> dict[str, Any] | None:
@@ -132,6 +152,14 @@ def save_draft(connection: Connection, rater_id: int, assignment_id: int, payloa
     row = own_assignment(connection, rater_id, assignment_id)
     if not isinstance(payload, Mapping):
         raise invalid("payload", "A draft must be an object.")
+    text = _stored(payload)
     connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
-    text = json.dumps(payload, ensure_ascii=True)
     connection.execute(insert(draft).values(assignment_id=row.id, payload=text, updated_at=time.time()))
+
+
+def _stored(payload: Mapping[str, Any]) -> str:
+    """As it goes into the database, where nobody's answer may take more than its share of the disk."""
+    text = json.dumps(payload, ensure_ascii=True)
+    if len(text) > LARGEST_ANSWER:
+        raise Refusal(413, "too-large", f"An answer or a draft may hold {LARGEST_ANSWER // 1024} KB.")
+    return text

@@ -1,8 +1,11 @@
 """Who gets which item: each to exactly as many people as wanted, breadth first, in an order of each person's own.
 
-An item handed out is leased. A lease that runs out is offered to someone else; if the first person answers after all,
-the answer is kept and marked late. ``item.taken`` counts the leases that run and the answers that count, inside the
-same transaction that changes them, so that a claim is one small query however large the project is.
+The first items get all their people before the rest gets any, so that agreement is known early.
+
+An item handed out is leased. A lease that runs out is offered to someone else, and to the first person again while it
+is open; if that person answers after all, the answer is kept and marked late. ``item.taken`` counts the leases that run
+and the answers that count, inside the same transaction that changes them, so that a claim is one small query however
+large the project is.
 """
 
 import hashlib
@@ -15,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, exists, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, exists, func, insert, select, update
 
 from plainly.studio import schema, tasks
 from plainly.studio.project import Project
@@ -26,6 +29,17 @@ item, assignment, entry = schema.item, schema.assignment, schema.entry
 _GIVEN = item.join(assignment, assignment.c.item_id == item.c.id)  # items with the people who got them
 
 
+# What every request asks for is put together once.
+_PRESENTED = (
+    select(assignment, item, schema.draft.c.payload.label("draft"))
+    .join(item, item.c.id == assignment.c.item_id)
+    .outerjoin(schema.draft, schema.draft.c.assignment_id == assignment.c.id)
+    .where(assignment.c.id == bindparam("wanted"))
+)
+_ANSWERED = select(func.count()).where(assignment.c.rater_id == bindparam("who"), assignment.c.state == "done")
+_TAKEN = update(item).where(item.c.id == bindparam("wanted")).values(taken=item.c.taken + bindparam("times"))
+
+
 @dataclass(frozen=True)
 class Claim:
     """What a rater works on next, and why there may be nothing."""
@@ -33,7 +47,8 @@ class Claim:
     items: tuple[dict[str, Any], ...]
     state: str  # working, waiting (others hold what is left), finished, failed
     answered: int
-    total: int | None
+    total: int | None  # what this person will have answered in the end, as things stand
+    done: int  # of the study's own items, without practice, test and checks
 
 
 def claim(
@@ -45,11 +60,11 @@ def claim(
     leased = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
     held = [number for number in connection.execute(leased.order_by(assignment.c.id)).scalars() if number not in have]
     counts = _done(connection, rater_id)
-    kinds = set(connection.execute(select(item.c.kind).where(item.c.kind != "main").distinct()).scalars())
+    kinds = _kinds(connection)
     state = "working"
     fresh: list[int] = []
     while (missing := want - len(held) - len(fresh)) > 0:
-        chosen, state = _choose(connection, project, rater_id, counts, kinds, missing)
+        chosen, state = _choose(connection, project, rater_id, counts, kinds, missing, have)
         if not chosen:
             break
         fresh += [_lease(connection, project, rater_id, row, now) for row in chosen]
@@ -57,13 +72,65 @@ def claim(
     items = tuple(present(connection, project, assignment_id) for assignment_id in [*held, *fresh])
     if items or have:
         state = "working"
-    return Claim(items, state, answered(connection, rater_id), project.assignment.per_rater or None)
+    return Claim(
+        items,
+        state,
+        answered(connection, rater_id),
+        _total(connection, project, rater_id, kinds),
+        done(connection, rater_id),
+    )
+
+
+def standing(connection: Connection, project: Project, rater_id: int) -> str:
+    """Whether there would be more for a rater, without handing anything out: a state as in ``Claim``."""
+    held = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased").limit(1)
+    if connection.execute(held).first() is not None:
+        return "working"
+    return _choose(connection, project, rater_id, _done(connection, rater_id), _kinds(connection), 1, ())[1]
+
+
+def done(connection: Connection, rater_id: int) -> int:
+    """How many of the study's own items a rater has answered."""
+    counted = select(func.count()).select_from(_GIVEN).where(item.c.kind == "main", assignment.c.state == "done")
+    return int(connection.execute(counted.where(assignment.c.rater_id == rater_id)).scalar_one())
+
+
+def release(connection: Connection, rater_id: int) -> None:
+    """Give back what a rater holds."""
+    held = update(assignment).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
+    for item_id in connection.execute(held.values(state="expired").returning(assignment.c.item_id)).scalars().all():
+        take(connection, item_id, -1)
+
+
+def _kinds(connection: Connection) -> set[str]:
+    return set(connection.execute(select(item.c.kind).where(item.c.kind != "main").distinct()).scalars())
+
+
+def _total(connection: Connection, project: Project, rater_id: int, kinds: set[str]) -> int:
+    """How many answers a rater will have given in the end: what is answered, held, and open to them."""
+    mine = select(func.count()).where(assignment.c.rater_id == rater_id, assignment.c.state.in_(("leased", "done")))
+    total = int(connection.execute(mine).scalar_one())
+    for kind in kinds - {"check"}:
+        total += _count(connection, select(item.c.id).where(item.c.kind == kind, _unseen(rater_id)))
+    limit = project.assignment.per_rater
+    most = limit - _done(connection, rater_id)["main"] if limit else sys.maxsize
+    open_, seen = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap), assignment.c.state != "expired"
+    ours = select(func.count()).select_from(_GIVEN).where(open_, seen, assignment.c.rater_id == rater_id)
+    everybodys = connection.execute(select(func.count()).where(open_)).scalar_one()
+    left = min(int(everybodys - connection.execute(ours).scalar_one()), most, _left(connection, project))
+    if "check" in kinds and (every := project.quality.check_every):
+        checks = _count(connection, select(item.c.id).where(item.c.kind == "check", _unseen(rater_id)))
+        left += min(checks, left // every)
+    return total + max(0, left)
+
+
+def _count(connection: Connection, rows: Any) -> int:
+    return int(connection.execute(select(func.count()).select_from(rows.subquery())).scalar_one())
 
 
 def answered(connection: Connection, rater_id: int) -> int:
     """How many items a rater has answered."""
-    statement = select(func.count()).where(assignment.c.rater_id == rater_id, assignment.c.state == "done")
-    return int(connection.execute(statement).scalar_one())
+    return int(connection.execute(_ANSWERED, {"who": rater_id}).scalar_one())
 
 
 def _release_expired(connection: Connection, now: float) -> None:
@@ -76,7 +143,7 @@ def _release_expired(connection: Connection, now: float) -> None:
 
 def take(connection: Connection, item_id: int, times: int = 1) -> None:
     """Count people who hold or answered an item, or who let go of it."""
-    connection.execute(update(item).where(item.c.id == item_id).values(taken=item.c.taken + times))
+    connection.execute(_TAKEN, {"wanted": item_id, "times": times})
 
 
 def extend(connection: Connection, project: Project, row: Row[Any], now: float) -> float:
@@ -96,13 +163,19 @@ def _done(connection: Connection, rater_id: int) -> Counter[str]:
 
 
 def _choose(
-    connection: Connection, project: Project, rater_id: int, counts: Counter[str], kinds: set[str], most: int
+    connection: Connection,
+    project: Project,
+    rater_id: int,
+    counts: Counter[str],
+    kinds: set[str],
+    most: int,
+    have: Sequence[int],
 ) -> tuple[list[Row[Any]], str]:
     """The next items for a rater, or why there are none. Training comes first, then the test, then the work."""
     for kind in ("training", "qualification"):
         if kind not in kinds:
             continue
-        if unseen := _special(connection, rater_id, kind):
+        if unseen := _special(connection, rater_id, kind, have):
             return unseen, "working"
         if _open(connection, rater_id, kind):
             return [], "working"  # the answers of this part decide what comes next
@@ -115,24 +188,26 @@ def _choose(
         return [], "finished"
     every = project.quality.check_every
     if "check" in kinds and every:
-        if counts["main"] // every > counts["check"] and (unseen := _special(connection, rater_id, "check")):
+        if counts["main"] // every > counts["check"] and (unseen := _special(connection, rater_id, "check", have)):
             return unseen, "working"
         most = min(most, every - counts["main"] % every)
-    return _main(connection, project, rater_id, most)
+    return _main(connection, project, rater_id, most, have)
 
 
-def _unseen(rater_id: int) -> Any:
-    return ~exists().where(assignment.c.item_id == item.c.id, assignment.c.rater_id == rater_id)
+def _unseen(rater_id: int, have: Sequence[int] = ()) -> Any:
+    """Items that a rater never had, or let run out and has not still on the page."""
+    gone = (assignment.c.state == "expired") & assignment.c.id.not_in(have)
+    return ~exists().where(assignment.c.item_id == item.c.id, assignment.c.rater_id == rater_id, ~gone)
 
 
-def _special(connection: Connection, rater_id: int, kind: str) -> list[Row[Any]]:
-    statement = select(item).where(item.c.kind == kind, _unseen(rater_id)).order_by(item.c.place).limit(1)
+def _special(connection: Connection, rater_id: int, kind: str, have: Sequence[int]) -> list[Row[Any]]:
+    statement = select(item).where(item.c.kind == kind, _unseen(rater_id, have)).order_by(item.c.place).limit(1)
     return list(connection.execute(statement).all())
 
 
 def _open(connection: Connection, rater_id: int, kind: str) -> bool:
-    leased = select(item.c.id).select_from(_GIVEN).where(assignment.c.rater_id == rater_id, item.c.kind == kind)
-    return connection.execute(leased.where(assignment.c.state == "leased").limit(1)).first() is not None
+    open_ = select(item.c.id).select_from(_GIVEN).where(assignment.c.rater_id == rater_id, item.c.kind == kind)
+    return connection.execute(open_.where(assignment.c.state.in_(("leased", "expired"))).limit(1)).first() is not None
 
 
 def _qualified(connection: Connection, project: Project, rater_id: int) -> bool:
@@ -152,21 +227,35 @@ def _left(connection: Connection, project: Project) -> int:
         return 0
     if not project.stop.answers:
         return sys.maxsize
-    handed_out = select(func.count()).select_from(_GIVEN).where(assignment.c.state != "expired", item.c.kind == "main")
+    counting = assignment.c.state.in_(("leased", "done"))
+    handed_out = select(func.count()).select_from(_GIVEN).where(counting, item.c.kind == "main")
     return int(project.stop.answers - connection.execute(handed_out).scalar_one())
 
 
-def _main(connection: Connection, project: Project, rater_id: int, most: int) -> tuple[list[Row[Any]], str]:
-    wanted = select(item).where(item.c.kind == "main", item.c.taken < project.assignment.overlap, _unseen(rater_id))
-    pool = connection.execute(wanted.order_by(item.c.taken, item.c.place).limit(_POOL)).all()
+def _main(
+    connection: Connection, project: Project, rater_id: int, most: int, have: Sequence[int]
+) -> tuple[list[Row[Any]], str]:
+    overlap, early = project.assignment.overlap, project.assignment.early
+    wanted = select(item).where(item.c.kind == "main", item.c.taken < overlap, _unseen(rater_id, have))
+    had = select(assignment.c.item_id).where(assignment.c.rater_id == rater_id, assignment.c.state == "expired")
+    if ran_out := connection.execute(had).scalars().all():  # What one had comes first: perhaps there is a draft.
+        again = connection.execute(wanted.where(item.c.id.in_(ran_out)).order_by(item.c.place).limit(most)).all()
+        if again:
+            return list(again), "working"
+    first = select(item.c.place).where(item.c.kind == "main").order_by(item.c.place).limit(early).subquery()
+    block = wanted.where(item.c.place.in_(select(first.c.place))).order_by(item.c.taken, item.c.place)
+    pool = connection.execute(block).all() if early and overlap > 1 else []
+    pool = pool or connection.execute(wanted.order_by(item.c.taken, item.c.place).limit(_POOL)).all()
     if not pool:
-        mine = assignment.alias("mine")
-        seen_too = exists().where(mine.c.item_id == assignment.c.item_id, mine.c.rater_id == rater_id)
+        own = assignment.alias("own")
+        seen_too = exists().where(
+            own.c.item_id == assignment.c.item_id, own.c.rater_id == rater_id, own.c.state != "expired"
+        )
         others = select(assignment.c.id).where(assignment.c.state == "leased", assignment.c.rater_id != rater_id)
         running = connection.execute(others.where(~seen_too).limit(1)).first()
         return [], "waiting" if running is not None else "finished"
     seen = select(item.c.system, item.c.name).select_from(_GIVEN).where(assignment.c.rater_id == rater_id)
-    shown = connection.execute(seen).all()
+    shown = connection.execute(seen.where(assignment.c.state != "expired")).all()
     systems, names = Counter(row.system for row in shown), Counter(row.name for row in shown)
     free = {row.id: row for row in pool if row.taken == pool[0].taken}
     chosen: list[Row[Any]] = []
@@ -188,44 +277,46 @@ def _shuffle(seed: int, rater_id: int, item_id: int) -> bytes:
 
 
 def _lease(connection: Connection, project: Project, rater_id: int, row: Row[Any], now: float) -> int:
+    take(connection, row.id)
+    times = {"state": "leased", "leased_at": now, "expires_at": now + project.assignment.lease_minutes * 60}
+    mine = (assignment.c.item_id == row.id) & (assignment.c.rater_id == rater_id)
+    again = connection.execute(update(assignment).where(mine).values(**times).returning(assignment.c.id)).scalar()
+    if again is not None:
+        return int(again)
     layout = list(range(len(json.loads(row.outputs))))
     random.Random(f"{project.seed}:{rater_id}:{row.id}").shuffle(layout)
-    lease = {
-        "item_id": row.id,
-        "rater_id": rater_id,
-        "state": "leased",
-        "layout": json.dumps(layout),
-        "leased_at": now,
-        "expires_at": now + project.assignment.lease_minutes * 60,
-        "revision": 0,
-    }
-    take(connection, row.id)
+    lease = {"item_id": row.id, "rater_id": rater_id, "layout": json.dumps(layout), "revision": 0, **times}
     return int(connection.execute(insert(assignment).values(**lease).returning(assignment.c.id)).scalar_one())
 
 
 def present(connection: Connection, project: Project, assignment_id: int) -> dict[str, Any]:
     """An item as the rater's browser gets it: texts and numbers, no system, no id of the evaluation set, no hint at
     which items are checks."""
-    row = connection.execute(
-        select(assignment, item, schema.draft.c.payload.label("draft"))
-        .join(item, item.c.id == assignment.c.item_id)
-        .outerjoin(schema.draft, schema.draft.c.assignment_id == assignment.c.id)
-        .where(assignment.c.id == assignment_id)
-    ).one()
-    texts = laid_out(row.outputs, row.layout)
-    shown: dict[str, Any] = {
-        "assignment": assignment_id,
-        "revision": row.revision,
+    row = connection.execute(_PRESENTED, {"wanted": assignment_id}).one()
+    more = {"assignment": assignment_id, "revision": row.revision, "expires_at": row.expires_at}
+    return {
+        **shown(project, row, json.loads(row.layout)),
+        **more,
+        "draft": json.loads(row.draft) if row.draft else None,
+    }
+
+
+def shown(project: Project, row: Row[Any], layout: Sequence[int]) -> dict[str, Any]:
+    """What the page shows of an item, whoever looks at it."""
+    texts = laid_out(row.outputs, json.dumps(layout))
+    told: dict[str, Any] = {
+        "assignment": 0,
+        "revision": 0,
         "training": row.kind == "training",
         "source": row.source,
         "outputs": [text["text"] for text in texts],
-        "expires_at": row.expires_at,
-        "draft": json.loads(row.draft) if row.draft else None,
+        "expires_at": 1e12,
+        "draft": None,
     }
     if project.task == "operations":
-        shown["source_spans"] = _parts(row.source, row.tokens)
-        shown["output_spans"] = _parts(texts[0]["text"], row.tokens)
-    return shown
+        told["source_spans"] = _parts(row.source, row.tokens)
+        told["output_spans"] = _parts(texts[0]["text"], row.tokens)
+    return told
 
 
 def laid_out(outputs: str, layout: str) -> list[Mapping[str, str]]:

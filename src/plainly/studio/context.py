@@ -2,29 +2,36 @@
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete, insert, select
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from plainly.render.show import jsonable
+from plainly.studio import payment, schema
 from plainly.studio.guard import Address, Limiter
 from plainly.studio.ledger import Ledger
 from plainly.studio.people import Person, Secret
 from plainly.studio.project import Project
 from plainly.studio.refusal import Refusal, invalid
-from plainly.studio.store import Store, Transaction, note
+from plainly.studio.store import Store, note
+from plainly.studio.words import said
+from plainly.studio.writer import Transaction
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
+_FRESH_SECONDS = 2.0
 SESSION_COOKIE = "studio_session"
+OWNER_COOKIE = "studio_owner"  # a second one, so that an owner can be a rater in the same browser
 VISIT_COOKIE = "studio_visit"
 MEDIA = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
@@ -36,12 +43,31 @@ class Studio:
     store: Store
     secret: Secret
     address: Address = field(default_factory=Address)
+    file: Path | None = None
     writes: Limiter = field(default_factory=lambda: Limiter(rate=40, burst=400))
     visits: Limiter = field(default_factory=lambda: Limiter(rate=10, burst=300))
+    _project: tuple[float, Project] | None = None
+    _proof: Future[None] | None = None
+    _proved: float = 0.0
+    _pace: tuple[float, float] | None = None
+
+    @property
+    def project(self) -> Project:
+        """The settings; read anew every few seconds, because another server may have changed them."""
+        now = time.monotonic()
+        if self._project is None or now - self._project[0] > _FRESH_SECONDS:
+            self._project = (now, self.store.project())
+        return self._project[1]
+
+    def reload(self) -> None:
+        """Read the settings anew at once."""
+        self._project = None
 
     @cached_property
-    def project(self) -> Project:
-        return self.store.project()
+    def foreign_secret(self) -> bool:
+        """Whether the secret is another than the one that the study began with, whose print is kept."""
+        printed = self.secret.sign("print", "")[:16]
+        return self.store.write_now(lambda connection: _first_print(connection, printed)) != printed
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -62,7 +88,8 @@ class Studio:
 
     def page(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """A page from its template."""
-        text = self.templates.get_template(name).render(base=self.address.base, project=self.project, **values)
+        common = {"base": self.address.base, "project": self.project, "t": partial(said, self.project.language)}
+        text = self.templates.get_template(name).render(**common, **values)
         return HTMLResponse(text.encode("utf-8", "replace"), status)
 
     def redirect(self, path: str) -> RedirectResponse:
@@ -79,9 +106,38 @@ class Studio:
     async def write(self, work: Transaction[T]) -> T:
         return await asyncio.wrap_future(self.store.write(work))
 
+    async def seconds_each(self) -> float:
+        """About how long an item takes; worked out anew every half minute."""
+        now = time.monotonic()
+        if self._pace is None or now - self._pace[0] > 30:
+            project = self.project
+            seconds = await self.read(lambda connection: payment.seconds_each(connection, project))
+            self._pace = (now, seconds)
+        return self._pace[1]
+
+    async def written(self) -> None:
+        """Prove that something can be written; whoever asks within the same second gets the same answer."""
+        now = time.monotonic()
+        if self._proof is None or now - self._proved > 1:
+            self._proof, self._proved = self.store.write(_touch), now
+        await asyncio.shield(asyncio.wrap_future(self._proof))
+
     def page_token(self, session: str) -> str:
         """What our own page sends with every change."""
         return self.secret.sign("page", session)
+
+
+def _first_print(connection: Connection, printed: str) -> str:
+    about = schema.about
+    first = connection.execute(select(about.c.value).where(about.c.key == "secret")).scalar()
+    if first is None:
+        connection.execute(insert(about).values(key="secret", value=printed))
+    return str(first or printed)
+
+
+def _touch(connection: Connection) -> None:
+    connection.execute(delete(schema.about).where(schema.about.c.key == "alive_at"))
+    connection.execute(insert(schema.about).values(key="alive_at", value=str(time.time())))
 
 
 @dataclass(frozen=True)
@@ -123,3 +179,8 @@ class Call:
 def reply(content: dict[str, Any], status: int = 200) -> Response:
     """JSON; what is not a number is null."""
     return JSONResponse(jsonable(content), status)
+
+
+def day(seconds: float | None) -> str:
+    """A moment as the owner's pages show it, in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds)) if seconds else ""

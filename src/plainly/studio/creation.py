@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import json
 import random
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -168,5 +169,7 @@ def _quality_item(record: Mapping[str, Any], kind: str, number: int, *, tokens: 
 
 
 def _storable(text: str) -> str:
-    """NUL and lone surrogates cannot be stored by every database; they become the sign for what cannot be read."""
-    return "".join("\ufffd" if letter == "\x00" or "\ud800" <= letter <= "\udfff" else letter for letter in text)
+    """NUL and lone surrogates cannot be held by every database and format: such a text is refused, not repaired."""
+    if re.search("[\x00\ud800-\udfff]", text):
+        raise BadInput(f"{text[:60]!r} holds NUL or half a character, which cannot be stored. Take it out.")
+    return text

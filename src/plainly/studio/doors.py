@@ -2,13 +2,16 @@
 
 import secrets
 from pathlib import Path
+from typing import Any, Literal
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete
 from starlette.responses import Response
 
-from plainly.studio import people, schema
-from plainly.studio.context import MEDIA, SESSION_COOKIE, VISIT_COOKIE, Call, reply
+from plainly.studio import payment, people, schema
+from plainly.studio.context import MEDIA, OWNER_COOKIE, SESSION_COOKIE, VISIT_COOKIE, Call, reply
 from plainly.studio.refusal import Refusal
+
+_NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk says while a worker only looks
 
 
 async def start(call: Call) -> Response:
@@ -19,8 +22,8 @@ async def start(call: Call) -> Response:
 
 
 async def health(call: Call) -> Response:
-    """For proxies and supervisors: is the database there?"""
-    await call.studio.read(lambda connection: connection.execute(select(schema.about.c.key).limit(1)).all())
+    """For proxies and supervisors: can something be written? Asked of the database at most once a second."""
+    await call.studio.written()
     return reply({"status": "ok"})
 
 
@@ -43,9 +46,10 @@ async def show_invitation(call: Call) -> Response:
     invitation = await studio.read(lambda connection: people.find_invitation(connection, token))
     visit = call.request.cookies.get(VISIT_COOKIE) or secrets.token_urlsafe(24)
     crowd = {name: call.data[name] for name in studio.project.crowd.parameters if call.data.get(name)}
-    page = studio.page(
-        "join.html", token=token, page_token=studio.page_token(visit), crowd=crowd, owner=invitation.kind == "owner"
-    )
+    workload = await studio.read(lambda connection: payment.workload(connection, studio.project))
+    told: dict[str, Any] = {"crowd": crowd, "workload": workload, "owner": invitation.kind == "owner"}
+    told["preview"] = crowd.get("assignmentId") == _NOT_ACCEPTED
+    page = studio.page("join.html", token=token, page_token=studio.page_token(visit), **told)
     _set_cookie(call, page, VISIT_COOKIE, visit, 3600)
     return page
 
@@ -60,8 +64,9 @@ async def accept_invitation(call: Call) -> Response:
     if project.consent and invitation.kind != "owner" and call.data.get("consent") != "yes":
         raise Refusal(422, "consent", "Taking part needs your consent. Go back, read the text and tick the box.")
     session = await studio.write(lambda connection: people.accept(connection, project, studio.secret, token, crowd))
-    response = studio.redirect("/")
-    _set_cookie(call, response, SESSION_COOKIE, session, int(people.SESSION_SECONDS))
+    owner = invitation.kind == "owner"
+    response = studio.redirect("/owner" if owner else "/work")
+    _set_cookie(call, response, OWNER_COOKIE if owner else SESSION_COOKIE, session, int(people.SESSION_SECONDS))
     return response
 
 
@@ -72,10 +77,14 @@ async def leave(call: Call) -> Response:
         lambda connection: connection.execute(delete(schema.session).where(schema.session.c.token_hash == session))
     )
     response = call.studio.redirect("/")
-    response.delete_cookie(SESSION_COOKIE, path=call.studio.address.base or "/")
+    response.delete_cookie(
+        OWNER_COOKIE if call.person.role == "owner" else SESSION_COOKIE, path=call.studio.address.base or "/"
+    )
     return response
 
 
 def _set_cookie(call: Call, response: Response, name: str, value: str, seconds: int) -> None:
     path, secure = call.studio.address.base or "/", call.studio.address.secure
-    response.set_cookie(name, value, max_age=seconds, path=path, secure=secure, httponly=True, samesite="lax")
+    # In a platform's frame our cookies are a third party's, and only this kind is sent there.
+    site: Literal["none", "lax"] = "none" if secure and call.studio.project.crowd.frame else "lax"
+    response.set_cookie(name, value, max_age=seconds, path=path, secure=secure, httponly=True, samesite=site)

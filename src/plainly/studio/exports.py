@@ -1,19 +1,22 @@
 """What was collected: as ``Judgements`` for ``plainly meta``, and as files, long tables or alignments.
 
-People appear under their pseudonyms only. Text that a spreadsheet would run as a formula gets an apostrophe in front in
-CSV, and only there; JSONL and Parquet hold it as it was typed.
+People appear under their pseudonyms only, and those who are excluded are marked. Text that a spreadsheet would run as a
+formula gets an apostrophe in front in CSV, and only there; JSONL and Parquet hold it as it was typed.
 """
 
+import datetime
 import io
+import itertools
 import json
 import math
-import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import asdict
 
 from plainly.errors import BadInput
 from plainly.inputs.tables import arrow
+from plainly.ratings.exported import is_formula
+from plainly.ratings.rankings import Choice
 from plainly.ratings.types import Judgements, Rating
 from plainly.render.show import jsonable
 from plainly.render.tables import delimited
@@ -22,19 +25,24 @@ from plainly.studio import tasks
 from plainly.studio.ledger import Ledger, StudyAnswer, Unit
 from plainly.studio.project import Project, TaskName
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 _LINE_END = "\r\n"
-_CIRCUMSTANCES = ("comment", "late", "overtime", "seconds", "at")
+_CIRCUMSTANCES = ("comment", "cannot_judge", "revision", "late", "overtime", "seconds", "at", "excluded")
 COLUMNS: Mapping[TaskName, tuple[str, ...]] = {
-    "rating": ("system", "item", "rater", "dimension", "rating", "source", "output", *_CIRCUMSTANCES),
-    "ranking": ("item", "rater", "shown", "best", "worst", "tie", "source", *_CIRCUMSTANCES),
+    "rating": (
+        "system", "item", "rater", "dimension", "rating", "minimum", "maximum", "step", "level", "low", "high",
+        "question", "source", "output", *_CIRCUMSTANCES,
+    ),
+    "ranking": (
+        "item", "rater", "shown", "best", "worst", "tie", "method", "ties", "question", "source", "outputs",
+        *_CIRCUMSTANCES,
+    ),
     "operations": (
         "system", "item", "rater", "group", "labels", "source_tokens", "output_tokens", "source_spans", "output_spans",
-        "source", "output", *_CIRCUMSTANCES,
+        "tokens", "source", "output", *_CIRCUMSTANCES,
     ),
 }  # fmt: skip
 _NO_RATINGS = {
-    "ranking": "people rank outputs. The choices as a table: plainly studio export … --format csv",
+    "ranking": "people rank outputs, which plainly meta reads without further options.",
     "operations": "people mark operations. For plainly operations: plainly studio export … --format aln",
 }
 
@@ -56,13 +64,26 @@ def judgements(ledger: Ledger, project: Project) -> Judgements:
     )
 
 
+def rankings(ledger: Ledger, project: Project) -> tuple[Choice, ...] | None:
+    """The choices as ``plainly meta`` takes them; None where people do not rank."""
+    if project.task != "ranking":
+        return None
+    told = []
+    for answer in ledger.answers():
+        unit, choice = ledger.items[answer.item], answer.payload.get("choice", {})
+        shown = tuple(choice.get("shown") or (system for system, _ in unit.outputs))
+        best, worst = choice.get("best_system"), choice.get("worst_system")
+        told.append(Choice(unit.name, answer.rater, shown, best, worst, bool(choice.get("tie"))))
+    return tuple(told)
+
+
 def rows(ledger: Ledger, project: Project) -> Iterator[Record]:
     """The long table: a row for each rating, ranking or group of words; no value where it could not be judged."""
-    for answer in ledger.answers():
+    for answer in ledger.answers(excluded=True):
         unit = ledger.items[answer.item]
-        texts = {"source": unit.source, "output": unit.output}
+        texts = {"source": unit.source, "output": unit.output, "tokens": unit.tokens}
         whole: Record = {"system": unit.system, "item": unit.name, "rater": answer.rater, **texts}
-        whole |= _circumstances(answer)
+        whole |= {**_circumstances(answer), "excluded": answer.rater in ledger.excluded}
         for row in _ROWS[project.task](project, unit, answer):
             whole |= row
             yield {name: whole[name] for name in COLUMNS[project.task]}
@@ -79,16 +100,25 @@ def _ratings(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Rati
         yield Rating(unit.system, unit.name, answer.rater, dimension, math.nan if value is None else value)
 
 
+_UNKNOWN = dict.fromkeys(("question", "minimum", "maximum", "low", "high", "step", "level"))
+
+
 def _rating_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
+    scales = {scale.name: asdict(scale) for scale in project.scales}
     for rating in _ratings(project, unit, answer):
-        yield {"dimension": rating.dimension, "rating": rating.value if rating.said else None}
+        scale = {name: value for name, value in scales.get(rating.dimension, _UNKNOWN).items() if name != "name"}
+        yield {"dimension": rating.dimension, "rating": rating.value if rating.said else None, **scale}
 
 
 def _ranking_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
     choice = answer.payload.get("choice", {})
     best, worst = choice.get("best_system"), choice.get("worst_system")
-    shown = json.dumps(choice.get("shown", []))
-    yield {"shown": shown, "best": best, "worst": worst, "tie": bool(choice.get("tie"))}
+    outputs = dict(unit.outputs)
+    shown = choice.get("shown") or list(outputs)
+    how = {"method": project.ranking.method, "ties": project.ranking.ties, "question": project.ranking.question}
+    texts = json.dumps([outputs[system] for system in shown], ensure_ascii=False)
+    chosen = {"best": best, "worst": worst, "tie": bool(choice.get("tie"))}
+    yield {"shown": json.dumps(shown, ensure_ascii=False), "outputs": texts, **chosen, **how}
 
 
 def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
@@ -97,7 +127,10 @@ def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterat
     offsets = {
         side: [f"{start}-{end}" for start, end in tasks.spans(text, unit.tokens)] for side, text in texts.items()
     }
-    for at, group in enumerate(answer.payload.get("groups", ())):
+    groups = answer.payload.get("groups", ())
+    if not groups:  # Somebody looked and found nothing, or could not judge: that is an answer too.
+        yield {"group": None, "labels": "", **{f"{side}_{what}": "" for side in texts for what in ("tokens", "spans")}}
+    for at, group in enumerate(groups):
         yield {
             "group": at,
             "labels": ",".join(group["labels"]),
@@ -109,6 +142,8 @@ def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterat
 def _circumstances(answer: StudyAnswer) -> Record:
     return {
         "comment": answer.payload.get("comment", ""),
+        "cannot_judge": answer.unable,
+        "revision": answer.revision,
         "late": answer.late,
         "overtime": answer.overtime,
         "seconds": answer.seconds,
@@ -117,42 +152,40 @@ def _circumstances(answer: StudyAnswer) -> Record:
 
 
 def _utc(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="milliseconds")
 
 
-def _entries(ledger: Ledger) -> Iterator[Record]:
-    """Every current answer of every kind of item, whole; then the owners' decisions on disagreements."""
-    for answer in ledger.answers(None):
+def _entries(ledger: Ledger, project: Project) -> Iterator[Record]:
+    """The study whole: its settings, every revision of every answer to every kind of item, the owners' decisions."""
+    yield {"kind": "project", "project": json.loads(project.to_json())}
+    current = {answer.entry for answer in ledger.answers(None, excluded=True)}
+    for answer in ledger.revisions():
         unit = ledger.items[answer.item]
         yield {
             "entry": answer.entry,
-            "revision": answer.revision,
+            "current": answer.entry in current,
             "rater": answer.rater,
             "kind": unit.kind,
             "item": unit.name,
             "source": unit.source,
             "outputs": [{"system": system, "text": text} for system, text in unit.outputs],
+            "tokens": unit.tokens,
+            "expected": unit.expected,
             "answer": answer.payload,
-            **{name: value for name, value in _circumstances(answer).items() if name != "comment"},
+            **{
+                name: value for name, value in _circumstances(answer).items() if name not in ("comment", "cannot_judge")
+            },
+            "excluded": ledger.excluded.get(answer.rater),
         }
     for unit, payload, at in ledger.adjudications():
         yield {"kind": "adjudication", "item": unit.name, "system": unit.system, "answer": payload, "at": _utc(at)}
 
 
-def _formula(value: Any) -> bool:
-    return isinstance(value, str) and value.lstrip("'").startswith(_FORMULA)
-
-
-def original(value: Any) -> Any:
-    """What stands behind a cell of our CSV, in which no spreadsheet takes a text for a formula."""
-    return value[1:] if _formula(value) and value.startswith("'") else value
-
-
 def _csv(ledger: Ledger, project: Project) -> bytes:
     names = COLUMNS[project.task]
     table = [[row[name] for name in names] for row in rows(ledger, project)]
-    cells = [[f"'{cell}" if _formula(cell) else cell for cell in row] for row in table]
-    return f"{delimited(names, cells, line_end=_LINE_END)}{_LINE_END}".encode("utf-8", "surrogatepass")
+    cells = [[f"'{cell}" if is_formula(cell) else cell for cell in row] for row in table]
+    return f"{delimited(names, cells, line_end=_LINE_END)}{_LINE_END}".encode()
 
 
 def _jsonl(records: Iterable[Record]) -> bytes:
@@ -161,15 +194,13 @@ def _jsonl(records: Iterable[Record]) -> bytes:
 
 def _parquet(ledger: Ledger, project: Project) -> bytes:
     pa = arrow()
-    kinds = {"rating": pa.float64(), "seconds": pa.float64(), "group": pa.int64()}
-    kinds |= dict.fromkeys(("late", "overtime", "tie"), pa.bool_())
+    kinds = dict.fromkeys(("rating", "seconds", "minimum", "maximum", "step"), pa.float64())
+    kinds |= dict.fromkeys(("group", "revision"), pa.int64())
+    kinds |= dict.fromkeys(("cannot_judge", "late", "overtime", "tie", "ties", "excluded"), pa.bool_())
     records = list(rows(ledger, project))
     columns = {}
     for name in COLUMNS[project.task]:
-        # Parquet's strings are UTF-8, which has no lone surrogates.
-        cells = [record[name] for record in records]
-        readable = [cell.encode("utf-8", "replace").decode() if isinstance(cell, str) else cell for cell in cells]
-        columns[name] = pa.array(readable, type=kinds.get(name, pa.string()))
+        columns[name] = pa.array([record[name] for record in records], type=kinds.get(name, pa.string()))
     sink = io.BytesIO()
     pa.parquet.write_table(pa.table(columns), sink)
     return sink.getvalue()
@@ -184,7 +215,7 @@ def _alignments(ledger: Ledger, project: Project) -> bytes:
     from plainly.typology.yawat import write_alignment, write_corpus
 
     parts: dict[tuple[str, str], list[Pair]] = {}
-    for answer in ledger.answers():
+    for answer in ledger.answers(excluded=True):
         if "groups" not in answer.payload:
             continue
         unit = ledger.items[answer.item]
@@ -197,13 +228,25 @@ def _alignments(ledger: Ledger, project: Project) -> bytes:
         pair = Pair(unit.name, source, output, groups=groups)
         parts.setdefault((unit.system, answer.rater), []).append(pair)
     sink = io.BytesIO()
+    stems: dict[str, tuple[str, str]] = {}
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
         for (system, rater), pairs in sorted(parts.items()):
             pairs.sort(key=lambda pair: (0, int(pair.id), "") if pair.id.isdigit() else (1, 0, pair.id))
-            stem = f"{_file_name(system)}.{_file_name(rater)}"
+            folder = "excluded/" if rater in ledger.excluded else ""
+            stem = _unique(f"{folder}{_file_name(system)}.{_file_name(rater)}", stems)
+            stems[stem] = (system, rater)
             archive.writestr(f"{stem}.aln", write_alignment(pairs))
             archive.writestr(f"{stem}.crp", write_corpus(pairs))
+        named = {stem: {"system": system, "rater": rater} for stem, (system, rater) in stems.items()}
+        about = {"project": json.loads(project.to_json()), "files": named}
+        archive.writestr("study.json", json.dumps(about, ensure_ascii=False, indent=1))
     return sink.getvalue()
+
+
+def _unique(stem: str, taken: Container[str]) -> str:
+    """The name, or the name with the first number that makes it another: two systems may differ in a dot only."""
+    numbered = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+    return next(name for name in numbered if name not in taken)
 
 
 def _file_name(text: str) -> str:
@@ -220,6 +263,6 @@ _WRITERS: Mapping[str, Callable[[Ledger, Project], bytes]] = {
     "jsonl": lambda ledger, project: _jsonl(rows(ledger, project)),
     "parquet": _parquet,
     "aln": _alignments,
-    "entries.jsonl": lambda ledger, project: _jsonl(_entries(ledger)),
+    "entries.jsonl": lambda ledger, project: _jsonl(_entries(ledger, project)),
 }
 FORMATS = tuple(_WRITERS)

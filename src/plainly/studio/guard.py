@@ -4,8 +4,10 @@ Access is part of the route table (see ``routes``): a route that says nothing is
 something must come from our own page, shown twice: by its Origin and by a token that only our page was given.
 """
 
+import asyncio
 import hmac
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +20,7 @@ from plainly.studio.refusal import Refusal, invalid
 
 SAFE = frozenset({"GET", "HEAD"})
 LONGEST_BODY = 256 * 1024
+BODY_SECONDS = 20.0
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _POLICY = {
     "content-security-policy": (
@@ -31,6 +34,16 @@ _POLICY = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
+
+
+def policy(frame: Sequence[str] = ()) -> dict[str, str]:
+    """What every response carries; ``frame`` are the origins that may show our pages and get their form back."""
+    content = _POLICY["content-security-policy"]
+    if frame:
+        hosts = " ".join(frame)
+        content = content.replace("frame-ancestors 'none'", f"frame-ancestors {hosts}")
+        content = content.replace("form-action 'self'", f"form-action 'self' {hosts}")
+    return {**_POLICY, "content-security-policy": content}
 
 
 @dataclass(frozen=True)
@@ -104,22 +117,26 @@ async def body(request: Request) -> bytes:
     """The body, up to the limit, whatever the length header says."""
     too_large = Refusal(413, "too-large", f"A request may hold {LONGEST_BODY // 1024} KB.")
     declared = request.headers.get("content-length", "0")
-    if not declared.isdigit() or int(declared) > LONGEST_BODY:
+    if not (declared.isascii() and declared.isdigit()) or len(declared) > 12 or int(declared) > LONGEST_BODY:
         raise too_large
     content = bytearray()
-    async for part in request.stream():
-        content += part
-        if len(content) > LONGEST_BODY:
-            raise too_large
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                content += part
+                if len(content) > LONGEST_BODY:
+                    raise too_large
+    except TimeoutError:
+        raise Refusal(408, "slow", "The request took too long to arrive.") from None
     return bytes(content)
 
 
 class Headers:
     """Every response, errors and files too, carries the policy and is not cached unless it says so."""
 
-    def __init__(self, app: ASGIApp, *, address: Address) -> None:
+    def __init__(self, app: ASGIApp, *, address: Address, frame: Sequence[str] = ()) -> None:
         self.app, self.base = app, address.base
-        self.policy = dict(_POLICY)
+        self.policy = policy(frame)
         if address.secure:
             self.policy["strict-transport-security"] = "max-age=31536000"
 

@@ -5,8 +5,8 @@ A set's own rater ids are pseudonyms already and are kept, so that what is expor
 
 import json
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +23,34 @@ from plainly.stats.resample import Floats
 from plainly.studio import people, schema, tasks
 from plainly.studio.answers import fingerprint
 from plainly.studio.creation import add_items, make_item
-from plainly.studio.exports import COLUMNS, original
 from plainly.studio.project import Project, parse_project
 from plainly.studio.results import NewProject
 from plainly.studio.store import Store, create_tables, note, shown
 
 
 @dataclass(frozen=True)
-class _Load:
-    """A project with its items and, for each item's position, the answers by rater."""
+class Given:
+    """What a rater answered to the item at a place, and the circumstances where they are known."""
+
+    place: int
+    rater: str
+    payload: dict[str, Any]
+    revision: int = 1
+    late: bool = False
+    overtime: bool = False
+    seconds: float | None = None
+    at: float | None = None
+
+
+@dataclass(frozen=True)
+class Load:
+    """A project with its items and the answers to them."""
 
     project: Project
     items: Sequence[dict[str, Any]]
-    answers: Sequence[tuple[int, str, dict[str, Any]]]
+    answers: Sequence[Given]
+    excluded: Mapping[str, str] = field(default_factory=dict)  # rater → why
+    decisions: Sequence[tuple[int, dict[str, Any], float]] = ()
 
 
 def import_set(store: Store, name: str, *, progress: Progress = unseen) -> NewProject:
@@ -43,15 +58,15 @@ def import_set(store: Store, name: str, *, progress: Progress = unseen) -> NewPr
     load = _load(name, progress)
     create_tables(store)
     owner_path = store.write_now(lambda connection: _store(connection, load, name))
-    people_asked = {rater for _, rater, _ in load.answers}
+    people_asked = {given.rater for given in load.answers}
     return NewProject(name, shown(store.url), owner_path, len(load.items), len(people_asked), len(load.answers))
 
 
-def _load(name: str, progress: Progress) -> _Load:
+def _load(name: str, progress: Progress) -> Load:
+    from plainly.studio import own_tables
+
     if Path(name).is_file():
-        table = table_of(name)
-        cells = {column: list(map(original, cells)) for column, cells in table.columns.items()}
-        return _ratings(name, replace(table, columns=cells))
+        return own_tables.load(name) or _ratings(name, table_of(name))
     card = data.card(name)
     if card.kind == "annotations":
         return _annotations(name)
@@ -62,7 +77,7 @@ def _load(name: str, progress: Progress) -> _Load:
     return _ratings(name, data.table(name, progress=progress))
 
 
-def _annotations(name: str) -> _Load:
+def _annotations(name: str) -> Load:
     from plainly.typology import formats
 
     pairs = formats.load(name)
@@ -75,14 +90,12 @@ def _annotations(name: str) -> _Load:
             {"source": list(group.source), "output": list(group.output), "labels": [group.label]}
             for group in pair.groups
         ]
-        answers.append((at, name.partition("/")[0], {"groups": tasks.groups(marks, lengths, lenient=True)}))
-    return _Load(project, items, answers)
+        answers.append(Given(at, name.partition("/")[0], {"groups": tasks.groups(marks, lengths, lenient=True)}))
+    return Load(project, items, answers)
 
 
-def _ratings(name: str, table: Sheet) -> _Load:
+def _ratings(name: str, table: Sheet) -> Load:
     """The ratings of a table, whose columns and scales ``plainly.ratings`` knows, as items and raters' answers."""
-    if any(set(COLUMNS[task]) <= set(table.columns) for task in ("ranking", "operations")):
-        raise BadInput(f"{name} was exported by a project without ratings. Tables of ratings can be imported.")
     roles = roles_of(table)
     named = {"comment": "comment", **roles}
     texts = {role: table.columns.get(named.get(role, "")) for role in ("source", "output", "comment")}
@@ -107,19 +120,19 @@ def _ratings(name: str, table: Sheet) -> _Load:
         ranges.setdefault(rating.dimension, []).append(rating.value)
     scales = [_scale(dimension, np.array(values)) for dimension, values in ranges.items()]
     project = parse_project({"name": name, "task": "rating", "scales": scales})
-    return _Load(project, items, [(place, rater, answer) for (place, rater), answer in answers.items()])
+    return Load(project, items, [Given(place, rater, answer) for (place, rater), answer in answers.items()])
 
 
 def _text(cells: Sequence[object] | None, row: int) -> str:
     return "" if cells is None or cells[row] is None else str(cells[row])
 
 
-def _pairwise(name: str, progress: Progress) -> _Load:
+def _pairwise(name: str, progress: Progress) -> Load:
     """ASSET against another set, one item for each pair of texts and question."""
     table = data.table(name, progress=progress)
     places: dict[tuple[str, ...], int] = {}
     items: list[dict[str, Any]] = []
-    answers: list[tuple[int, str, dict[str, Any]]] = []
+    answers: list[Given] = []
     for row in range(len(table)):
         cell = {column: str(table[column][row]) for column in table.columns}
         other = cell["other_dataset"]
@@ -130,9 +143,9 @@ def _pairwise(name: str, progress: Progress) -> _Load:
             items.append(make_item(cell["source"], texts, name=f"{cell['sentence_id']} {cell['aspect']}"))
         shown, winner = ["asset", other], cell["winner"]
         result = {"best": shown.index(winner), "best_system": winner} if winner in shown else {"tie": True}
-        answers.append((places[key], cell["worker_id"], {"choice": {"shown": shown, **result}}))
+        answers.append(Given(places[key], cell["worker_id"], {"choice": {"shown": shown, **result}}))
     project = parse_project({"name": name, "task": "ranking", "ranking": {"question": "Which version is better?"}})
-    return _Load(project, items, answers)
+    return Load(project, items, answers)
 
 
 def _scale(name: str, values: Floats) -> dict[str, Any]:
@@ -143,30 +156,47 @@ def _scale(name: str, values: Floats) -> dict[str, Any]:
     return {"name": name, "question": name, "minimum": low, "maximum": high, "level": level}
 
 
-def _store(connection: Connection, load: _Load, name: str) -> str:
+def _store(connection: Connection, load: Load, name: str) -> str:
     now = time.time()
     connection.execute(insert(schema.about).values(key="project", value=load.project.to_json()))
     add_items(connection, load.items)
     ids = list(connection.execute(select(schema.item.c.id).order_by(schema.item.c.place)).scalars())
-    for rater in dict.fromkeys(rater for _, rater, _ in load.answers):
+    for rater in dict.fromkeys(given.rater for given in load.answers):
+        why = load.excluded.get(rater)
         person = {"pseudonym": rater, "role": "rater", "state": "imported", "crowd": "{}", "created_at": now}
+        person |= {"excluded_why": why, "excluded_at": None if why is None else now}
         connection.execute(insert(schema.rater).values(**person))
     raters = {row.pseudonym: row.id for row in connection.execute(select(schema.rater))}
     layouts = {place: json.dumps(list(range(len(json.loads(row["outputs"]))))) for place, row in enumerate(load.items)}
-    assignments, entries = [], []
-    for number, (place, rater, payload) in enumerate(load.answers, 1):
-        both = {"item_id": ids[place], "rater_id": raters[rater]}
-        assignments.append(
-            {**both, "id": number, "state": "done", "layout": layouts[place], "revision": 1, "leased_at": now,
-             "expires_at": now}
-        )  # fmt: skip
+    numbers = {
+        pair: at for at, pair in enumerate(dict.fromkeys((given.place, given.rater) for given in load.answers), 1)
+    }
+    latest = {(given.place, given.rater): given for given in sorted(load.answers, key=lambda given: given.revision)}
+    assignments = [
+        {"id": numbers[place, rater], "item_id": ids[place], "rater_id": raters[rater], "state": "done",
+         "layout": layouts[place], "revision": given.revision, "leased_at": given.at or now,
+         "expires_at": given.at or now}
+        for (place, rater), given in latest.items()
+    ]  # fmt: skip
+    entries = []
+    for at, given in enumerate(load.answers, 1):
+        number, text = numbers[given.place, given.rater], json.dumps(given.payload)
+        kept = {name: getattr(given, name) for name in ("revision", "late", "overtime", "seconds")}
         entries.append(
-            {**both, "assignment_id": number, "revision": 1, "key": f"import-{number}", "late": False,
-             "digest": fingerprint(number, 0, payload), "payload": json.dumps(payload), "overtime": False,
-             "seconds": None, "created_at": now}
+            {"assignment_id": number, "item_id": ids[given.place], "rater_id": raters[given.rater], **kept,
+             "key": f"import-{at}", "digest": fingerprint(number, given.revision - 1, given.payload), "payload": text,
+             "created_at": given.at or now}
         )  # fmt: skip
     connection.execute(insert(schema.assignment), assignments)
     connection.execute(insert(schema.entry), entries)
+    if load.decisions:
+        owner = {"pseudonym": "imported-owner", "role": "owner", "state": "imported", "crowd": "{}", "created_at": now}
+        owner_id = connection.execute(insert(schema.rater).values(**owner).returning(schema.rater.c.id)).scalar_one()
+        settled = [
+            {"item_id": ids[place], "owner_id": owner_id, "payload": json.dumps(payload), "created_at": at}
+            for place, payload, at in load.decisions
+        ]
+        connection.execute(insert(schema.adjudication), settled)
     connection.exec_driver_sql(
         "UPDATE item SET taken = (SELECT count(*) FROM assignment WHERE assignment.item_id = item.id)"
     )

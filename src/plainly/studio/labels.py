@@ -21,6 +21,7 @@ def labels() -> dict[str, dict[str, Any]]:
             "sides": [operation.side, *own["more_sides"].get(operation.label, ())],
             "key": own["keys"].get(operation.label, ""),
             "hint": operation.definition,
+            "class": operation.linguistic,
         }
         for operation in vocabulary.operations()
     }

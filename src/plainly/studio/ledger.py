@@ -1,4 +1,7 @@
-"""The answers that count, in memory: read once, then only what was added since, because rows are only ever added."""
+"""The answers that count, in memory: read once, then only what was added since, because rows are only ever added.
+
+Whose answers count is read each time, and who was deleted is forgotten.
+"""
 
 from __future__ import annotations
 
@@ -71,6 +74,7 @@ class Ledger:
         self.store = store
         self.items: dict[int, Unit] = {}
         self.raters: dict[int, str] = {}
+        self.excluded: dict[str, str] = {}  # pseudonym → why
         self._answers: dict[int, StudyAnswer] = {}
         self._last = 0
         self._lock = threading.Lock()
@@ -86,11 +90,16 @@ class Ledger:
         # An id is given out before its row is committed: with several writers a smaller one may appear after a larger.
         behind = 0 if self.store.sqlite else 1000
         rows = connection.execute(select(entry).where(entry.c.id > self._last - behind).order_by(entry.c.id)).all()
-        if any(row.rater_id not in self.raters for row in rows):
-            self.raters = {row.id: row.pseudonym for row in connection.execute(select(rater.c.id, rater.c.pseudonym))}
+        known = (rater.c.id, rater.c.pseudonym, rater.c.excluded_at, rater.c.excluded_why)
+        people = connection.execute(select(*known)).all()
+        raters = {row.id: row.pseudonym for row in people}
+        self.excluded = {row.pseudonym: row.excluded_why or "" for row in people if row.excluded_at is not None}
+        if gone := set(self.raters.values()) - set(raters.values()):
+            self._answers = {at: answer for at, answer in self._answers.items() if answer.rater not in gone}
+        self.raters = raters
         for row in rows:
-            known = self._answers.get(row.assignment_id)
-            if known is None or row.revision > known.revision:
+            before = self._answers.get(row.assignment_id)
+            if before is None or row.revision > before.revision:
                 self._answers[row.assignment_id] = self._answer(row)
             self._last = max(self._last, row.id)
 
@@ -107,11 +116,24 @@ class Ledger:
             at=row.created_at,
         )
 
-    def answers(self, kind: str | None = "main") -> list[StudyAnswer]:
-        """The current answers to items of a kind (None: all), in the order in which they came."""
+    def answers(self, kind: str | None = "main", *, excluded: bool = False) -> list[StudyAnswer]:
+        """The current answers to items of a kind (None: all), in the order in which they came.
+
+        Those of people who are excluded only where they are asked for.
+        """
         with self._lock:
             answers = sorted(self._answers.values(), key=lambda answer: answer.entry)
-        return [answer for answer in answers if kind is None or self.items[answer.item].kind == kind]
+        return [
+            answer
+            for answer in answers
+            if (kind is None or self.items[answer.item].kind == kind)
+            and (excluded or answer.rater not in self.excluded)
+        ]
+
+    def revisions(self) -> list[StudyAnswer]:
+        """Every answer that was ever given, earlier ones too."""
+        rows = self.store.read(lambda connection: connection.execute(select(entry).order_by(entry.c.id)).all())
+        return [self._answer(row) for row in rows if row.rater_id in self.raters]
 
     def adjudications(self) -> list[tuple[Unit, dict[str, Any], float]]:
         """The owners' decisions on items, in the order in which they were made."""

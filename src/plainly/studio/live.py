@@ -1,30 +1,36 @@
 """The running project in figures: how far, how fast, how well people agree, who stands apart, what is open.
 
-Agreement and raters who stand apart are those of ``plainly.stats``, so that ``plainly meta`` says the same of them.
+Whoever is excluded counts nowhere; beside each figure stands what it would be with them. Agreement and raters who stand
+apart are those of ``plainly.stats``, so that ``plainly meta`` says the same of them.
 """
 
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from plainly.questions.preferences import rank
 from plainly.result import Record
-from plainly.stats.agreement import AlphaDistance
+from plainly.sampling import Sampling
+from plainly.stats.agreement import AlphaDistance, krippendorff
 from plainly.stats.long import LongRatings
 from plainly.stats.raters import FEWEST
 from plainly.stats.resample import Ints
-from plainly.studio import tasks
+from plainly.studio import exports, tasks
 from plainly.studio.ledger import Ledger, StudyAnswer
 from plainly.studio.project import Project
 
 _GROWTH = 10
 _PACE_SECONDS = 3600.0
 _FEW = 5
+_DRAWS = 200
+_MOST_DRAWN = 20_000
+_DRIFT_FEWEST, _DRIFT_ERRORS = 10, 3.0
 _Z = 1.959963984540054
 
 
@@ -41,6 +47,7 @@ def overview(ledger: Ledger, project: Project) -> dict[str, Any]:
     """Everything that the dashboard shows."""
     answers = ledger.answers()
     columns = list(measured(ledger, project, answers))
+    everybody = list(measured(ledger, project, ledger.answers(excluded=True))) if ledger.excluded else columns
     total = sum(unit.kind == "main" for unit in ledger.items.values()) * project.assignment.overlap
     pace = _pace(answers)
     left = max(0, total - len(answers))
@@ -53,10 +60,34 @@ def overview(ledger: Ledger, project: Project) -> dict[str, Any]:
         "pace_per_hour": pace,
         "hours_left": left / pace if pace else math.nan,
         "median_seconds": _median_seconds(answers),
-        "agreement": [_agreement(column) for column in columns],
+        "excluded": [{"rater": name, "why": why} for name, why in ledger.excluded.items()],
+        "agreement": _with_everybody(map(_agreement, columns), map(_agreement, everybody), ("name",), ("alpha",)),
         "raters": raters(ledger, project, answers, columns),
-        "precision": list(precision(columns, project, ledger, pace)) if project.task == "rating" else [],
-    }
+        "preferences": _preferred(ledger, project),
+        "precision": _with_everybody(
+            precision(columns, project, ledger, pace), precision(everybody, project, ledger, pace),
+            ("dimension", "system"), ("mean", "now"),
+        ) if project.task == "rating" else [],
+    }  # fmt: skip
+
+
+def _preferred(ledger: Ledger, project: Project) -> list[Record]:
+    choices = exports.rankings(ledger, project)
+    if not choices or not any(choice.tie or choice.best for choice in choices):
+        return []
+    return rank(choices, sampling=Sampling(resamples=_DRAWS)).records()
+
+
+def _with_everybody(
+    rows: Iterable[Record], everybody: Iterable[Record], key: Sequence[str], figures: Sequence[str]
+) -> list[Record]:
+    """Each row with its figures as they would be if nobody were excluded."""
+    others = {tuple(row[name] for name in key): row for row in everybody}
+    whole = []
+    for row in rows:
+        other = others.get(tuple(row[name] for name in key), row)
+        whole.append({**row, **{f"{figure}_with_excluded": other[figure] for figure in figures}})
+    return whole
 
 
 def measured(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer]) -> Iterator[Column]:
@@ -125,14 +156,46 @@ def _token_columns(ledger: Ledger, answers: Sequence[StudyAnswer]) -> Iterator[C
 def _agreement(column: Column) -> Record:
     ratings = column.ratings
     cuts = sorted({round(len(ratings) * part / _GROWTH) for part in range(1, _GROWTH + 1)} - {0})
+    low, high = _interval(ratings)
+    first, second = _halves(ratings)
     return {
         "name": column.name,
         "level": ratings.level,
         "alpha": ratings.alpha(),
+        "low": low,
+        "high": high,
+        "first_half": first,
+        "second_half": second,
         "ratings": len(ratings),
         "compared": ratings.compared,
         "growth": [{"ratings": cut, "alpha": ratings.alpha(first=cut)} for cut in cuts],
     }
+
+
+def _interval(ratings: LongRatings) -> tuple[float, float]:
+    """The 95 % interval of alpha over items; undefined where the units are words, which are not drawn one by one."""
+    if not 1 < len(ratings) <= _MOST_DRAWN or ratings.compared < 2:
+        return math.nan, math.nan
+    order = np.argsort(ratings.units, kind="stable")
+    units, numbers = ratings.units[order], ratings.numbers[order]
+    starts = np.searchsorted(units, units)
+    packed = np.full((int(units.max()) + 1, int(np.bincount(units).max())), np.nan)
+    packed[units, np.arange(len(units)) - starts] = numbers  # Alpha does not ask who said what.
+    estimate = krippendorff(packed, distance=ratings.level).estimate(Sampling(resamples=_DRAWS))
+    return estimate.low, estimate.high
+
+
+def _halves(ratings: LongRatings) -> tuple[float, float]:
+    """Alpha of the items that were complete first, and of the rest: do people drift apart with time?"""
+    if not len(ratings):
+        return math.nan, math.nan
+    last = np.zeros(int(ratings.units.max()) + 1)
+    np.maximum.at(last, ratings.units, np.arange(len(ratings)))
+    early = (last <= np.median(last))[ratings.units]
+    parts = (replace(ratings, units=ratings.units[chosen], raters=ratings.raters[chosen], values=ratings.values[chosen])
+             for chosen in (early, ~early))  # fmt: skip
+    first, second = (part.alpha() for part in parts)
+    return first, second
 
 
 def raters(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer], columns: Sequence[Column]) -> list[Record]:
@@ -144,6 +207,7 @@ def raters(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer], col
     for answer in ledger.answers("check"):
         checks[answer.rater].append(tasks.agrees(project, answer.payload, ledger.items[answer.item].expected or {}))
     distances, outlying = _apart(columns[:2] if project.task == "operations" else columns)
+    drifting = _drifting(columns) if project.task == "rating" else {}
     usual = _median_seconds(answers)
     rows: list[Record] = []
     for name, own in sorted(by_rater.items(), key=lambda pair: -len(pair[1])):
@@ -152,6 +216,7 @@ def raters(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer], col
         reasons = [f"{', '.join(questions)}: {reason}" for reason, questions in outlying.get(name, {}).items()]
         if seconds < usual / 3 and len(own) >= _FEW:
             reasons.append("three times as fast as usual")
+        reasons += drifting.get(name, [])
         if checks[name] and sum(checks[name]) < len(checks[name]) / 2:
             reasons.append("missed most checks")
         figures = {"answers": len(own), "seconds": seconds, "distance": distance, "compared": compared}
@@ -181,6 +246,28 @@ def _apart(columns: Sequence[Column]) -> tuple[dict[str, tuple[float, int]], dic
             if rater.outlying and rater.n >= FEWEST:
                 outlying[rater.name][rater.outlying].append(column.name)
     return {name: (sums[name] / counts[name], counts[name]) for name in sums}, outlying
+
+
+def _drifting(columns: Sequence[Column]) -> dict[str, list[str]]:
+    """Who rates otherwise now than in the beginning, against the others on the same items."""
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for column in columns:
+        ratings = column.ratings
+        others = np.bincount(ratings.units)[ratings.units] - 1 if len(ratings) else np.zeros(0)
+        numbers, shared = ratings.numbers, others > 0
+        sums = np.bincount(ratings.units, weights=numbers) if len(ratings) else np.zeros(0)
+        apart = numbers[shared] - (sums[ratings.units] - numbers)[shared] / others[shared]
+        who = ratings.raters[shared]
+        for name in np.unique(who):
+            own = apart[who == name]
+            half = len(own) // 2
+            if half < _DRIFT_FEWEST:
+                continue
+            change = float(own[half:].mean() - own[:half].mean())
+            error = math.sqrt(own[half:].var(ddof=1) / (len(own) - half) + own[:half].var(ddof=1) / half)
+            if error and abs(change) > _DRIFT_ERRORS * error:
+                reasons[str(name)].append(f"{column.name}: rates {'higher' if change > 0 else 'lower'} than at first")
+    return reasons
 
 
 def precision(columns: Sequence[Column], project: Project, ledger: Ledger, pace: float) -> Iterator[Record]:

@@ -1,7 +1,7 @@
 """People come by link. A link is a random token that only its holder has; the database knows its hash.
 
 Opening a link changes nothing, because chat programs and mail scanners open links too; pressing the button does. There
-are no passwords: a personal link leads its person back in until it is revoked, an owner's link works once.
+are no passwords: a link leads its person back in until it is revoked, an owner's too.
 """
 
 import hashlib
@@ -45,7 +45,8 @@ class Secret:
         else:
             with os.fdopen(handle, "w") as file:
                 file.write(secrets.token_hex(32))
-        self._key = bytes.fromhex(path.read_text().strip())
+        self.text = path.read_text().strip()
+        self._key = bytes.fromhex(self.text)
 
     def sign(self, purpose: str, text: str) -> str:
         """A keyed hash that nobody without the secret can make."""
@@ -60,6 +61,8 @@ class Person:
     pseudonym: str
     role: str
     session: str
+    state: str = "active"  # who left or is excluded gets nothing more
+    crowd: str = "{}"
 
 
 def hashed(token: str) -> str:
@@ -73,14 +76,15 @@ def invite(
     """Make a link's token. It is returned here and never again."""
     token = secrets.token_urlsafe(32)
     values = {"token_hash": hashed(token), "kind": kind, "label": label, "once": once, "uses": 0}
-    connection.execute(insert(invitation).values(**values, created_at=time.time()))
-    note(connection, by, "invite", {"kind": kind, "label": label})
+    made = insert(invitation).values(**values, created_at=time.time()).returning(invitation.c.id)
+    number = connection.execute(made).scalar_one()
+    note(connection, by, "invite", {"kind": kind, "invitation": number})
     return token
 
 
 def owner_path(connection: Connection) -> str:
     """The path of the first owner's link."""
-    return f"/join/{invite(connection, 'owner', label='first owner', once=True)}"
+    return f"/join/{invite(connection, 'owner', label='first owner')}"
 
 
 def find_invitation(connection: Connection, token: str) -> Row[Any]:
@@ -118,7 +122,8 @@ def who(connection: Connection, token: str) -> Person | None:
     row = connection.execute(_WHO, {"wanted": hashed(token)}).first()
     if row is None or row.expires_at < time.time() or row.state == "removed":
         return None
-    return Person(row.id, row.pseudonym, row.role, row.token_hash)
+    state = "excluded" if row.excluded_at is not None else row.state
+    return Person(row.id, row.pseudonym, row.role, row.token_hash, state, row.crowd)
 
 
 def revoke(connection: Connection, invitation_id: int) -> None:
@@ -126,11 +131,6 @@ def revoke(connection: Connection, invitation_id: int) -> None:
     running = update(invitation).where(invitation.c.id == invitation_id, invitation.c.revoked_at.is_(None))
     connection.execute(running.values(revoked_at=time.time()))
     connection.execute(delete(session).where(session.c.invitation_id == invitation_id))
-
-
-def completion_code(project: Project, secret: Secret, pseudonym: str) -> str:
-    """What a crowd platform wants to see from someone who is done."""
-    return project.crowd.completion_code or secret.sign("completion", pseudonym)[:10].upper()
 
 
 def _person_of(
@@ -143,6 +143,9 @@ def _person_of(
         same = rater.c.person == key if key else rater.c.id == row.rater_id
         known = connection.execute(select(rater).where(same)).first()
         if known is not None:
+            if crowd:  # The same worker with another task of the platform: its latest ids are those to pay by.
+                latest = json.dumps({**json.loads(known.crowd), **crowd})
+                connection.execute(update(rater).where(rater.c.id == known.id).values(crowd=latest))
             return known
     now = time.time()
     person = {

@@ -5,6 +5,7 @@ Every key that is not known is an error, because a misspelt ``overlapp`` that is
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import tomllib
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, cast, get_args
 
 from plainly.errors import BadInput, UnknownName, did_you_mean
-from plainly.files import write_whole
+from plainly.files import read_whole, write_whole
 from plainly.stats.agreement import AlphaDistance
 
 TaskName = Literal["rating", "operations", "ranking"]
@@ -89,6 +90,7 @@ class Assignment:
     """Who gets what: how many people an item, how long it is theirs, how much one person does."""
 
     overlap: int = _OVERLAP
+    early: int = 20  # so many items get all their people first, so that agreement is known from the first hour
     lease_minutes: float = 30
     ahead: int = 3
     per_rater: int = 0  # 0: no limit
@@ -123,10 +125,22 @@ class QualityControl:
 class Crowd:
     """What a crowd platform passes in the link, and what it wants back."""
 
-    parameters: tuple[str, ...] = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "workerId", "assignmentId", "hitId")
+    parameters: tuple[str, ...] = (
+        "PROLIFIC_PID",
+        "STUDY_ID",
+        "SESSION_ID",
+        "workerId",
+        "assignmentId",
+        "hitId",
+        "turkSubmitTo",
+    )
     person: tuple[str, ...] = ("PROLIFIC_PID", "workerId")
     completion_url: str = ""
     completion_code: str = ""  # empty: one made for each rater
+    screened_out_code: str = ""
+    returned_code: str = ""  # for who stops early, or finds no more work
+    agreed: int = 0  # items that earn the completion code; 0: per_rater, or all there is
+    frame: tuple[str, ...] = ()  # origins that may show the study in a frame, for example https://www.mturk.com
 
 
 @dataclass(frozen=True)
@@ -140,6 +154,7 @@ class Project:
     consent: str = ""
     language: str = "en"
     direction: Literal["ltr", "rtl", "auto"] = "auto"
+    personal_until: str = ""  # the day after which platform ids and notes on links are deleted, as 2027-01-31
     seed: int = 1
     comments: bool = True
     cannot_judge: bool = True
@@ -150,6 +165,12 @@ class Project:
     stop: Stop = field(default_factory=Stop)
     quality: QualityControl = field(default_factory=QualityControl)
     crowd: Crowd = field(default_factory=Crowd)
+
+    def __post_init__(self) -> None:
+        try:
+            datetime.date.fromisoformat(self.personal_until or "2000-01-01")
+        except ValueError:
+            raise BadInput(f"personal_until must be a day such as 2027-01-31, not {self.personal_until!r}.") from None
 
     def to_json(self) -> str:
         """The project for the database, which holds what was decided even when the file changes."""
@@ -178,7 +199,7 @@ def read_project(path: Path) -> Project:
 
 
 def _toml(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return tomllib.loads(read_whole(path).decode("utf-8"))
 
 
 class ProjectOptions(TypedDict, total=False):

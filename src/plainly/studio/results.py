@@ -36,7 +36,7 @@ class NewProject(Result):
         wrote = [Note(f"Wrote {self.file}.")] if self.wrote_file else []
         return [
             Note(f"{LOCAL_URL}{self.owner_path}", "claim"),
-            Note("This is your owner link; it works once and is shown only now."),
+            Note("This is your owner link: it is shown only now, and works until you revoke it."),
             *wrote,
             Note(f"{self.project}: {self.items} items, {self.raters} raters, {self.answers} answers."),
             Note(f"It is ready in {self.database}. Next: plainly studio serve {self.file}"),
@@ -77,8 +77,11 @@ class Status(Result):
     def tables(self) -> list[Table]:
         figures = self.figures
         caption = f"{figures['answers']} of {figures['wanted']} answers by {len(figures['raters'])} raters"
-        rows = [(row["name"], numbers.number(row["alpha"], 3), str(row["compared"])) for row in figures["agreement"]]
-        return [Table(("of", "alpha", "compared"), tuple(rows), caption=caption)]
+        rows = [
+            (row["name"], *(numbers.number(row[name], 3) for name in ("alpha", "low", "high")), str(row["compared"]))
+            for row in figures["agreement"]
+        ]
+        return [Table(("of", "alpha", "low", "high", "compared"), tuple(rows), caption=caption)]
 
     def notes(self) -> list[Note]:
         flagged = [row for row in self.figures["raters"] if row["reasons"]]

@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from plainly.errors import BadInput
 from plainly.studio import owner
 from plainly.studio.app import build
+from plainly.studio.connections import protocol
 from plainly.studio.context import Studio
 
 
@@ -34,23 +35,34 @@ def serve(
 
     @contextlib.asynccontextmanager
     async def lifespan(application: Starlette) -> AsyncIterator[None]:
-        watcher = asyncio.create_task(owner.watch(studio)) if studio.project.stop.half_width else None
+        watcher = asyncio.create_task(owner.watch(studio))
         asyncio.get_running_loop().call_soon(ready, url)
         try:
             yield
         finally:
-            if watcher is not None:
-                watcher.cancel()
+            watcher.cancel()
             studio.store.close()
 
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     application.router.lifespan_context = lifespan
     quiet: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
     proxy: dict[str, Any] = {"proxy_headers": True, "forwarded_allow_ips": "127.0.0.1,::1"}
-    limits: dict[str, Any] = {"timeout_graceful_shutdown": 10, "limit_concurrency": 1000}
+    connection = protocol(frame=studio.project.crowd.frame, secure=studio.address.secure)
+    limits: dict[str, Any] = {"timeout_graceful_shutdown": 10, "http": connection, "backlog": 4096}
     config = uvicorn.Config(application, host=host, port=port, **quiet, **proxy, **limits)
+    _more_files()
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     uvicorn.Server(config).run()
+
+
+def _more_files() -> None:
+    """As many open connections as the system allows; many systems begin with 1,024."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
 
 
 def _loopback(host: str) -> bool:

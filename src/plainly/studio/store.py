@@ -1,45 +1,25 @@
-"""The database: where it is, how it is opened, and the one place through which everything is written.
-
-SQLite allows one writer. Rather than let fifty requests fight for the lock, one thread holds the only writing
-connection and takes whatever is waiting into one transaction, so that a busy moment costs one sync and not fifty. An
-answer is acknowledged after the commit that holds it, never before. PostgreSQL gets a few such threads, a transaction
-each.
-"""
+"""The database: where it is and how it is opened; ``writer`` is how it is written."""
 
 import json
 import os
-import queue
 import sqlite3
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from plainly.errors import BadInput, MissingExtra
 from plainly.studio import schema
 from plainly.studio.project import Project, parse_project
+from plainly.studio.writer import Transaction, Writer
 
 T = TypeVar("T")
-Transaction = Callable[[Connection], T]
-_GROUP = 64
-_RETRIES = 8
-
-
-@dataclass(frozen=True)
-class _Job(Generic[T]):
-    work: Transaction[T]
-    future: Future[T]
-
-
-_Outcome = tuple[_Job[Any], Any, BaseException | None]
 
 
 def _check_database(path: Path) -> None:
@@ -66,23 +46,21 @@ class Store:
             _check_database(Path(self.url.database))
         self.readers = self._engine(write=False)
         self._writers = self._engine(write=True)
-        self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()  # None: a thread is to end
-        self._threads = [
-            threading.Thread(target=self._serve, name=f"studio-writer-{at}", daemon=True)
-            for at in range(1 if self.sqlite else 4)
-        ]
-        for thread in self._threads:
-            thread.start()
+        if not create:
+            self._upgrade()
+        self._writer = Writer(self._writers)
 
     def _engine(self, *, write: bool) -> Engine:
         if not self.sqlite:
-            return create_engine(self.url, pool_size=8, max_overflow=4, pool_pre_ping=True)
-        engine = create_engine(self.url, connect_args={"check_same_thread": False, "timeout": 30})
+            return create_engine(self.url, pool_size=8, max_overflow=4, pool_pre_ping=True, hide_parameters=True)
+        patient = {"check_same_thread": False, "timeout": 30}
+        engine = create_engine(self.url, connect_args=patient, hide_parameters=True)
 
         @event.listens_for(engine, "connect")
         def prepare(connection: Any, _: object) -> None:
             connection.isolation_level = None  # Transactions begin where we say, not at the driver's first INSERT.
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+            connection.execute("PRAGMA busy_timeout=30000")
+            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
                 connection.execute(f"PRAGMA {pragma}")
 
         @event.listens_for(engine, "begin")
@@ -91,11 +69,25 @@ class Store:
 
         return engine
 
+    def _upgrade(self) -> None:
+        """Add the columns that a study made by an earlier version does not have; all of them may be empty."""
+        with suppress(DBAPIError):  # A server that cannot be reached is an error of its own, later.
+            known = inspect(self.readers)
+            missing = [
+                (table.name, column)
+                for table in schema.metadata.sorted_tables
+                if known.has_table(table.name)
+                for column in table.columns
+                if column.nullable and column.name not in {old["name"] for old in known.get_columns(table.name)}
+            ]
+            for table, column in missing:
+                with self._writers.begin() as connection:
+                    kind = column.type.compile(self._writers.dialect)
+                    connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column.name} {kind}")
+
     def write(self, work: Transaction[T]) -> Future[T]:
         """Do this inside a transaction; the future is done after the commit, or holds what went wrong."""
-        future: Future[T] = Future()
-        self._jobs.put(_Job(work, future))
-        return future
+        return self._writer.write(work)
 
     def write_now(self, work: Transaction[T], *, timeout: float = 600) -> T:
         """As ``write``, and wait."""
@@ -108,55 +100,9 @@ class Store:
 
     def close(self) -> None:
         """Finish what is waiting, then let go of the database."""
-        for _ in self._threads:
-            self._jobs.put(None)
-        for thread in self._threads:
-            thread.join(timeout=30)
+        self._writer.close()
         self.readers.dispose()
         self._writers.dispose()
-
-    def _serve(self) -> None:
-        waiting: list[_Job[Any] | None] = []
-        while None not in waiting:
-            waiting = [self._jobs.get()]
-            with suppress(queue.Empty):
-                while self.sqlite and len(waiting) < _GROUP:
-                    waiting.append(self._jobs.get_nowait())
-            if batch := [job for job in waiting if job is not None]:
-                self._commit(batch)
-
-    def _commit(self, batch: list[_Job[Any]]) -> None:
-        """One transaction for the batch, and one savepoint for each job: a refused job spoils no other."""
-        outcomes: list[_Outcome] = []
-        for attempt in range(_RETRIES):
-            try:
-                outcomes = self._transact(batch)
-                break
-            except BaseException as error:
-                outcomes = [(job, None, error) for job in batch]
-                if self.sqlite or not isinstance(error, DBAPIError) or attempt == _RETRIES - 1:
-                    break
-                # Two transactions met, or the connection went away. Once more sees what the other one wrote.
-                time.sleep(0.02 * 2**attempt)
-        for job, result, fault in outcomes:
-            if fault is not None:
-                job.future.set_exception(fault)
-            else:
-                job.future.set_result(result)
-
-    def _transact(self, batch: list[_Job[Any]]) -> list[_Outcome]:
-        outcomes: list[_Outcome] = []
-        with self._writers.connect() as connection, connection.begin():
-            for job in batch:
-                if len(batch) == 1:
-                    outcomes.append((job, job.work(connection), None))
-                    continue
-                try:
-                    with connection.begin_nested():
-                        outcomes.append((job, job.work(connection), None))
-                except Exception as error:
-                    outcomes.append((job, None, error))
-        return outcomes
 
     def copy_to(self, path: Path) -> None:
         """Copy a SQLite project while it runs, as of one moment, to a new file readable by its owner alone."""

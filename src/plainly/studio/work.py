@@ -5,13 +5,15 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 from starlette.responses import Response
 
-from plainly.studio import answers, assign, labels, people, schema
+from plainly.studio import answers, assign, labels, payment, roster, schema
 from plainly.studio.context import Call, reply
 from plainly.studio.guard import integer
 from plainly.studio.refusal import invalid
+from plainly.studio.store import note
+from plainly.studio.words import words
 
 _KEY = re.compile(r"[A-Za-z0-9_\-]{8,64}")
 _REVIEWED = 20
@@ -20,7 +22,7 @@ _MOST_POINTS = 11
 
 async def page(call: Call) -> Response:
     """The page on which all work is done."""
-    return call.studio.page("work.html", about=_about(call), task=call.studio.project.task)
+    return call.page("work.html", about=about(call), preview=False)
 
 
 async def me(call: Call) -> Response:
@@ -36,14 +38,49 @@ async def claim(call: Call) -> Response:
     if not isinstance(have, list) or len(have) > 100:
         raise invalid("have", "have must be a list.")
     numbers = [integer(number, "have") for number in have]
-    claimed = await studio.write(
-        lambda connection: assign.claim(connection, studio.project, person.id, want=want, have=numbers, now=time.time())
-    )
-    told = asdict(claimed)
-    if claimed.state == "finished":
-        code = people.completion_code(studio.project, studio.secret, person.pseudonym)
-        told |= {"code": code, "completion_url": studio.project.crowd.completion_url.replace("{code}", code)}
+    project = studio.project
+
+    def work(connection: Connection) -> tuple[assign.Claim, payment.Outcome | None]:
+        if person.state in ("left", "excluded"):
+            claimed = assign.Claim((), "left", assign.answered(connection, person.id), None, 0)
+            return claimed, payment.recorded(connection, person.id) if person.state == "left" else None
+        claimed = assign.claim(connection, project, person.id, want=want, have=numbers, now=time.time())
+        outcome = None if claimed.items or numbers else payment.outcome_of(project, claimed.state, claimed.done)
+        if outcome is not None:
+            payment.record(connection, person.id, outcome)
+        return claimed, outcome
+
+    claimed, outcome = await studio.write(work)
+    told: dict[str, Any] = {"now": time.time(), "seconds": await studio.seconds_each(), **asdict(claimed)}
+    if outcome is not None:
+        told |= payment.handover(project, studio.secret, person, outcome)
+    if claimed.state == "finished" and outcome == "returned":
+        told["state"] = "full"
     return reply(told)
+
+
+async def leave(call: Call) -> Response:
+    """Stop for good: one's answers stay, or go as well; and the code that this has earned."""
+    studio, person = call.studio, call.person
+    project, withdraw = studio.project, call.data.get("withdraw") is True
+
+    def work(connection: Connection) -> tuple[int, payment.Outcome]:
+        count, done = assign.answered(connection, person.id), assign.done(connection, person.id)
+        if withdraw:
+            roster.erase(connection, person.pseudonym, by=person.pseudonym, action="withdraw")
+            return count, "returned"
+        state = assign.standing(connection, project, person.id)
+        outcome = payment.outcome_of(project, "finished" if state == "waiting" else state, done)
+        outcome = outcome or payment.outcome_of(project, "left", done) or "returned"
+        assign.release(connection, person.id)
+        connection.execute(update(schema.rater).where(schema.rater.c.id == person.id).values(state="left"))
+        payment.record(connection, person.id, outcome)
+        note(connection, person.pseudonym, "leave", {"outcome": outcome})
+        return count, outcome
+
+    count, outcome = await studio.write(work)
+    told = payment.handover(project, studio.secret, person, outcome) if person.state != "excluded" else {}
+    return reply({"state": "withdrawn" if withdraw else "left", "answered": count, **told})
 
 
 async def answer(call: Call) -> Response:
@@ -54,9 +91,11 @@ async def answer(call: Call) -> Response:
     assignment_id = integer(call.data.get("assignment"), "assignment")
     revision = integer(call.data.get("revision"), "revision")
     seconds = call.data.get("seconds")
-    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float))):
+    number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and abs(seconds) < 1e15
+    if seconds is not None and not number:
         raise invalid("seconds", "seconds must be a number.")
     sent: dict[str, Any] = {"key": key, "revision": revision, "payload": call.data.get("payload")}
+    sent["counts"] = call.person.state != "excluded"
     sent["seconds"] = None if seconds is None else min(max(float(seconds), 0.0), 1e7)
 
     def work(connection: Connection) -> tuple[dict[str, Any], int]:
@@ -111,11 +150,13 @@ def _identity(call: Call) -> dict[str, Any]:
     return {"rater": call.person.pseudonym, "token": call.studio.page_token(call.person.session)}
 
 
-def _about(call: Call) -> dict[str, Any]:
+def about(call: Call) -> dict[str, Any]:
     project = call.studio.project
-    about: dict[str, Any] = {
+    told: dict[str, Any] = {
         **_identity(call),
         "base": call.studio.address.base,
+        "preview": False,
+        "words": _words(project.language),
         "task": project.task,
         "ahead": project.assignment.ahead,
         "comments": project.comments,
@@ -124,12 +165,17 @@ def _about(call: Call) -> dict[str, Any]:
         "timeLimit": project.quality.time_limit_seconds,
     }
     if project.task == "rating":
-        about["scales"] = [
+        told["scales"] = [
             {**asdict(scale), "points": scale.points if len(scale.points) <= _MOST_POINTS else []}
             for scale in project.scales
         ]
     elif project.task == "operations":
-        about["labels"] = list(labels.labels().values())
+        told["labels"] = list(labels.labels().values())
     else:
-        about["ranking"] = asdict(project.ranking)
-    return about
+        told["ranking"] = asdict(project.ranking)
+    return told
+
+
+def _words(language: str) -> dict[str, str]:
+    spoken = words(language)
+    return {**spoken["page"], **{f"refused_{code}": sentence for code, sentence in spoken["refused"].items()}}

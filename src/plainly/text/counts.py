@@ -6,51 +6,69 @@ from typing import Literal
 
 import numpy as np
 
-from plainly.errors import DataUnavailable, MissingExtra
+from plainly.errors import BadSpec, DataUnavailable, MissingExtra
 from plainly.text import sentences, syllables
 from plainly.text.chunkindex import ChunkMemo
+from plainly.text.languages import language as known_language
 from plainly.text.ragged import Ints, Ragged
 from plainly.text.tokenise import tokens_13a, unbroken
 from plainly.text.words import words
 
 # The columns of the rows that ``count`` gives. Letters and digits make a word's characters; a polysyllable has three
-# syllables or more; a hard word is one that Gunning's fog index calls complex.
-COLUMNS = ("sentences", "words", "syllables", "letters", "characters", "polysyllables", "hard")
+# syllables or more; a hard word is one that Gunning's fog index calls complex (in English); a long word has more than
+# six letters.
+COLUMNS = (
+    "sentences", "words", "syllables", "letters", "characters", "polysyllables", "hard", "monosyllables", "long",
+)  # fmt: skip
 
 Sentences = Literal["rules", "punkt"]
 Syllables = Literal["rules", "cmudict"]
+AnySyllables = Literal["rules", "cmudict", "hyphenation"]
 
 
-def count(texts: Sequence[str], *, split: str = "rules", syllable: str = "rules") -> Ints:
+def count(texts: Sequence[str], *, split: str = "rules", syllable: str = "rules", language: str = "en") -> Ints:
     """One row a text, in the order of ``COLUMNS``. ``split`` is how sentences are found: rules or punkt."""
 
     def read(block: Ragged) -> Ints:
         return np.column_stack((sentences.count_chunked(block), block.sums(slice(sentences.FACTS.stop, None))))
 
-    rows = _memo(syllable).rows(texts, read)
+    rows = _memo(syllable, language).rows(texts, read)
     if split == "punkt" and len(texts):
-        rows[:, 0] = punkt_counts(texts)
+        rows[:, 0] = punkt_counts(texts, language)
     return rows
 
 
 @functools.cache
-def _memo(syllable: str) -> ChunkMemo:
-    counter = syllables.cmudict() if syllable == "cmudict" else syllables.count_rules
+def _memo(syllable: str, language: str) -> ChunkMemo:
+    counter = syllable_counter(syllable, language)
 
     def describe(chunk: str) -> tuple[int, ...]:
-        in_chunk = words(chunk)
+        in_chunk = words(chunk, language)
         sizes = [counter(word) for word in in_chunk]
         return (
-            *sentences.facts(chunk),
+            *sentences.facts(chunk, language),
             len(in_chunk),
             sum(sizes),
             sum(len(word) if word.isalpha() else sum(map(str.isalpha, word)) for word in in_chunk),
             sum(len(word) if word.isalnum() else sum(map(str.isalnum, word)) for word in in_chunk),
             sum(size >= 3 for size in sizes),
             sum(size >= 3 and is_hard(word, counter) for word, size in zip(in_chunk, sizes, strict=True)),
+            sizes.count(1),
+            sum(len(word) > 6 and sum(map(str.isalpha, word)) > 6 for word in in_chunk),
         )
 
-    return ChunkMemo(describe)
+    return ChunkMemo(describe, clean=sentences.cleaner(language))
+
+
+def syllable_counter(way: str, language: str) -> syllables.Counter:
+    """From a word to its syllables, by rules, by pronunciations (English) or by hyphenation (other languages)."""
+    if way == "hyphenation" or (way == "rules" and language != "en"):
+        from plainly.text.languages.syllables import by_hyphenation, by_rules
+
+        return by_rules(language) if way == "rules" else by_hyphenation(language)
+    if language != "en":
+        raise BadSpec(f"syllables={way} are English pronunciations; in other languages they are: rules, hyphenation")
+    return syllables.cmudict() if way == "cmudict" else syllables.count_rules
 
 
 def is_hard(word: str, counter: syllables.Counter) -> bool:
@@ -121,24 +139,25 @@ def _lone_stops(block: Ragged) -> Ints:
     return sentences_of
 
 
-def punkt_counts(texts: Sequence[str]) -> Ints:
-    """How many sentences NLTK's English Punkt model finds in each text."""
-    find = punkt()
+def punkt_counts(texts: Sequence[str], language: str = "en") -> Ints:
+    """How many sentences NLTK's Punkt model of a language finds in each text."""
+    find = punkt(language)
     return np.fromiter((len(find(text)) for text in texts), dtype=np.int64, count=len(texts))
 
 
 @functools.cache
-def punkt() -> Callable[[str], list[str]]:
-    """NLTK's Punkt with its English model, loaded once."""
+def punkt(language: str = "en") -> Callable[[str], list[str]]:
+    """NLTK's Punkt with its model of a language, loaded once."""
+    name = known_language(language).name
     try:
         from nltk.tokenize.punkt import PunktTokenizer
     except ImportError:
         raise MissingExtra("sentences=punkt", package="nltk", extra="punkt") from None
     try:
-        find: Callable[[str], list[str]] = PunktTokenizer("english").tokenize
+        find: Callable[[str], list[str]] = PunktTokenizer(name.lower()).tokenize
     except LookupError:
         raise DataUnavailable(
-            "sentences=punkt needs NLTK's English Punkt model, which is not installed. "
+            f"sentences=punkt needs NLTK's {name} Punkt model, which is not installed. "
             "Get it: python -m nltk.downloader punkt_tab"
         ) from None
     return find

@@ -5,14 +5,15 @@ on these two alone. A stretch without a word is no sentence: stops and quotation
 """
 
 import re
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
-from pathlib import Path
+from functools import cache
 
 import numpy as np
 
 from plainly.text.chunkindex import ChunkMemo
+from plainly.text.languages import language as known_language
 from plainly.text.ragged import Ints, Ragged
 from plainly.text.words import words
 
@@ -52,10 +53,25 @@ _BOUNDARY = np.array(
 )
 
 
-_LISTS = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))
-_TITLES, _ABBREVIATIONS, _NUMBERED, _OPENERS = (
-    frozenset(_LISTS[name].split()) for name in ("titles", "abbreviations", "numbered", "openers")
-)
+@dataclass(frozen=True)
+class SentenceWords:
+    """Words that say whether a sentence ends at the full stop after them, or begins with them."""
+
+    titles: frozenset[str]
+    abbreviations: frozenset[str]
+    numbered: frozenset[str]
+    openers: frozenset[str]
+    ordinals: bool  # whether a number with a full stop may be an ordinal: 3. Oktober
+    spaced_marks: bool  # whether marks may stand apart: « Vraiment ? »
+
+
+@cache
+def _lists(language: str) -> SentenceWords:
+    table = known_language(language).sentences
+    words_of = {name: frozenset(table[name].split()) for name in ("titles", "abbreviations", "numbered", "openers")}
+    return SentenceWords(**words_of, ordinals=table["ordinals"], spaced_marks=table["spaced_marks"])
+
+
 _CLOSERS = "\"'”’)]}»›」』）】》"
 _OPENING = "\"'“‘([{«‹「『（【《¿¡"
 _WIDE = "。！？｡．"  # Chinese and Japanese stops: no space follows them
@@ -65,11 +81,15 @@ _INSIDE = re.compile(
     rf"[{_WIDE}]+{_CLOSER}*(?=[^{_STOPS}{re.escape(_CLOSERS)}])"
     r"|(?<=[^\W\d_][^\W\d_])[.!?]+(?=[A-Z][a-z])"  # a missing space: "the end.Next"
 )
+_CHUNK = re.compile(r"\S+")
+_SPACED_CHUNK = re.compile(r"(?:[«‹]\s+)?\S+(?:\s+[?!:;»›]+(?=\s|$))*")
+_SPACE_AT_MARK = re.compile(r"(?<=[«‹])\s+|\s+(?=[?!:;»›]+(?:\s|$))")
 _ADDRESS = re.compile(r"://|^www\.|@")
 
 
-def end_of(chunk: str) -> End:
+def end_of(chunk: str, language: str = "en") -> End:
     """What the end of this chunk says about a boundary after it."""
+    lists = _lists(language)
     body = chunk.rstrip(_CLOSERS)
     word = body.rstrip(_STOPS)
     stops, closers = body[len(word) :], chunk[len(body) :]
@@ -78,14 +98,19 @@ def end_of(chunk: str) -> End:
     if stops == ".":
         word = word.lstrip(_OPENING)
         folded = word.casefold()
-        if folded in _TITLES:
+        if folded in lists.titles:
             return End.TITLE
-        if word in _NUMBERED:
+        if word in lists.numbered:
             return End.NUMBERED
-        if folded in _ABBREVIATIONS or _is_initials(word):
+        if folded in lists.abbreviations or _is_initials(word) or (lists.ordinals and _is_ordinal(word)):
             return End.ABBREVIATION
     goes_on = closers or (word and stops != "." and not set(stops) - set(".!?…")) or stops in ("...", "…")
     return End.SOFT if goes_on else End.STOP
+
+
+def _is_ordinal(word: str) -> bool:
+    """1 to 99 and Roman numerals, which a full stop makes ordinals in some languages."""
+    return (word.isdigit() and len(word) < 3) or (len(word) > 1 and not set(word) - set("IVX"))
 
 
 def _is_initials(word: str) -> bool:
@@ -94,7 +119,7 @@ def _is_initials(word: str) -> bool:
     return all(len(part) == 1 and part.isalpha() for part in letters) and (len(letters) > 1 or word.isupper())
 
 
-def start_of(chunk: str) -> Start:
+def start_of(chunk: str, language: str = "en") -> Start:
     """What the beginning of this chunk says about a boundary before it."""
     bare = chunk.lstrip(_OPENING)
     first = bare[:1]
@@ -104,7 +129,7 @@ def start_of(chunk: str) -> Start:
         return Start.LOWER
     if first.isupper():
         word = re.split("['’]", bare, maxsplit=1)[0].rstrip(_CLOSERS + _STOPS + ",;:")
-        return Start.OPENER if word in _OPENERS else Start.UPPER
+        return Start.OPENER if word in _lists(language).openers else Start.UPPER
     return Start.OTHER
 
 
@@ -115,20 +140,25 @@ def cuts_inside(chunk: str) -> list[int]:
     return [match.end() for match in _INSIDE.finditer(chunk)]
 
 
-def split(text: str) -> list[str]:
+def split(text: str, language: str = "en") -> list[str]:
     """The sentences of a text, without the white space between them.
 
     >>> split('Dr. Smith paid $3.50 to J. Doe. "Really?" she asked. He nodded...')
     ['Dr. Smith paid $3.50 to J. Doe.', '"Really?" she asked.', 'He nodded...']
     """
+    return [text[start:end] for start, end in spans(text, language)]
+
+
+def spans(text: str, language: str = "en") -> list[tuple[int, int]]:
+    """Where the sentences of a text begin and end, without the white space between them."""
     cuts: list[int] = []
     before = End.NONE
-    for match in re.finditer(r"\S+", text):
-        chunk = match[0]
-        if _BOUNDARY[before, start_of(chunk)]:
+    for match in (_SPACED_CHUNK if _lists(language).spaced_marks else _CHUNK).finditer(text):
+        chunk = "".join(match[0].split())
+        if _BOUNDARY[before, start_of(chunk, language)]:
             cuts.append(match.start())
-        cuts.extend(match.start() + cut for cut in cuts_inside(chunk))
-        before = end_of(chunk)
+        cuts.extend(match.start() + cut for cut in cuts_inside(match[0]))
+        before = end_of(chunk, language)
     ends: list[int] = []
     begin = 0
     for end in [*cuts, len(text)]:
@@ -139,12 +169,14 @@ def split(text: str) -> list[str]:
         else:
             continue
         begin = end
-    return [text[a:b].strip() for a, b in zip([0, *ends], ends, strict=False)]
+    pieces = [(a, text[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+    starts = [a + len(piece) - len(piece.lstrip()) for a, piece in pieces]
+    return [(start, start + len(piece.strip())) for start, (_, piece) in zip(starts, pieces, strict=True)]
 
 
-def count(text: str) -> int:
+def count(text: str, language: str = "en") -> int:
     """How many sentences a text has: ``len(split(text))``."""
-    return len(split(text))
+    return len(split(text, language))
 
 
 # What counting needs to know of a chunk: how it may end and begin a sentence; whether sentences end inside it and, if
@@ -152,12 +184,12 @@ def count(text: str) -> int:
 FACTS = slice(0, 6)
 
 
-def facts(chunk: str) -> tuple[int, int, int, int, int, int]:
+def facts(chunk: str, language: str = "en") -> tuple[int, int, int, int, int, int]:
     """The row that ``count_chunked`` reads."""
     cuts = cuts_inside(chunk)
     pieces = [chunk[a:b] for a, b in zip([0, *cuts], [*cuts, len(chunk)], strict=True)]
     worded = [bool(words(piece)) for piece in pieces]
-    return end_of(chunk), start_of(chunk), bool(cuts), worded[0], worded[-1], sum(worded[1:-1])
+    return end_of(chunk, language), start_of(chunk, language), bool(cuts), worded[0], worded[-1], sum(worded[1:-1])
 
 
 def count_chunked(chunked: Ragged) -> Ints:
@@ -184,9 +216,18 @@ def count_chunked(chunked: Ragged) -> Ints:
     return np.bincount(of[fresh], minlength=n).astype(np.int64) + extra
 
 
-_memo = ChunkMemo(facts)
+def cleaner(language: str) -> Callable[[Sequence[str]], Sequence[str]]:
+    """What is done to texts before they are cut at white space: marks that stand apart join their words."""
+    if not _lists(language).spaced_marks:
+        return lambda texts: texts
+    return lambda texts: [_SPACE_AT_MARK.sub("", text) for text in texts]
 
 
-def counts(texts: Sequence[str]) -> Ints:
+@cache
+def _memo(language: str) -> ChunkMemo:
+    return ChunkMemo(lambda chunk: facts(chunk, language), clean=cleaner(language))
+
+
+def counts(texts: Sequence[str], language: str = "en") -> Ints:
     """How many sentences each text has."""
-    return _memo.rows(texts, count_chunked)
+    return _memo(language).rows(texts, count_chunked)

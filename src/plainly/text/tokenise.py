@@ -14,10 +14,12 @@ import numpy as np
 
 from plainly.errors import BadSpec, MissingExtra, did_you_mean
 from plainly.text.chunkindex import ChunkIndex
+from plainly.text.languages import CODES
 from plainly.text.ragged import Ragged
 
 CHUNKWISE = ("13a", "none", "spaces")
-TOKENISERS = (*CHUNKWISE, "intl", "char", "zh", "moses", "moses-escaped")
+_MOSES = {"moses": "en", "moses-escaped": "en"} | {f"moses-{code}": code for code in CODES if code != "en"}
+TOKENISERS = (*CHUNKWISE, "intl", "char", "zh", *_MOSES)
 
 # A vocabulary is replaced by a fresh one when it has seen this many distinct chunks, which bounds memory on streams.
 VOCABULARY_LIMIT = 300_000
@@ -158,6 +160,6 @@ def _whole_text(tokenize: str) -> Callable[[str], str]:
         from sacremoses import MosesTokenizer
     except ImportError:
         raise MissingExtra(f"tokenize={tokenize}", package="sacremoses", extra="moses") from None
-    moses = MosesTokenizer(lang="en")
+    moses = MosesTokenizer(lang=_MOSES[tokenize])
     escape = tokenize == "moses-escaped"
     return lambda text: str(moses.tokenize(text, return_str=True, escape=escape))

@@ -6,6 +6,9 @@ Scripts written without spaces (Chinese, Japanese) have a word per character, fo
 
 import re
 import unicodedata
+from functools import cache
+
+from plainly.text.languages import language as known_language
 
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _CHARACTER = rf"[^\W_{_UNSPACED}]"
@@ -17,15 +20,24 @@ _JOIN = (
 _WORD = re.compile(rf"[{_UNSPACED}]|{_CHARACTER}+(?:(?:{_JOIN}){_CHARACTER}+)*")
 
 
-def words(text: str) -> list[str]:
-    """The words of a text, as written.
+def words(text: str, language: str = "en") -> list[str]:
+    """The words of a text, as written. An elided article is a word in languages that have them: l'homme.
 
     >>> words("Don't panic: it's a well-known, 1,000-page book (e.g. in the U.S.)...")
     ["Don't", 'panic', "it's", 'a', 'well-known', '1,000-page', 'book', 'e.g', 'in', 'the', 'U.S']
     """
     if text.isalpha() and text.isascii():
         return [text]
-    return [text[start:end] for start, end in spans(text)]
+    whole = [text[start:end] for start, end in spans(text)]
+    elided = _elided(language)
+    return whole if elided is None else [part for word in whole for part in elided.sub(r"\1 ", word).split()]
+
+
+@cache
+def _elided(language: str) -> re.Pattern[str] | None:
+    """What stands before an apostrophe and is a word of its own, if the language has any."""
+    elisions = known_language(language).elisions
+    return re.compile(rf"^((?:{'|'.join(elisions)})['’ʼ])(?=\w)", re.IGNORECASE) if elisions else None
 
 
 def spans(text: str) -> list[tuple[int, int]]:

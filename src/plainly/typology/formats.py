@@ -14,6 +14,7 @@ from plainly.files import write_whole
 from plainly.inputs.lines import read_lines, read_text
 from plainly.typology.annotation import SIDES, Group, Pair
 from plainly.typology.brat import read_brat, write_brat
+from plainly.typology.swipe import read_pages
 from plainly.typology.yawat import read_pairs, write_alignment, write_corpus
 
 SUFFIXES = (".aln", ".ann", ".crp", ".jsonl", ".tsv")
@@ -31,7 +32,7 @@ def load(place: str | Path) -> tuple[Pair, ...]:
             return _load_named(place)
         raise BadInput(
             f"{place} is neither an annotation file ({', '.join(SUFFIXES)}) nor a data set with annotations "
-            "(assetann/annotations, assetann/gold). To annotate texts: plainly operations label"
+            "(assetann/annotations, assetann/gold, swipe/test). To annotate texts: plainly operations label"
         )
     if path.suffix in (".aln", ".crp"):
         alignment, corpus = path.with_suffix(".aln"), path.with_suffix(".crp")
@@ -122,11 +123,18 @@ def parse_table(text: str, *, name: str = "the table") -> tuple[Pair, ...]:
         raise BadInput(f"{name} lacks the column {min(missing)!r}. Its columns must be: {', '.join(COLUMNS)}.")
     pairs: dict[tuple[str, str], Pair] = {}
     for row in reader:
+        if any(row[column] is None for column in ("id", "source", "output")):
+            raise BadInput(
+                f"{name}:{reader.line_num}: this row has too few columns. It must have: {', '.join(COLUMNS)}."
+            )
         key = (row.get("part") or "", row["id"])
         pair = pairs.setdefault(key, Pair(row["id"], row["source"], row["output"], part=key[0]))
         if row["label"]:
-            tokens = [tuple(map(int, (row[column] or "").split())) for column in ("source_tokens", "output_tokens")]
-            confidence = float(row["confidence"]) if row.get("confidence") else None
+            try:
+                tokens = [tuple(map(int, (row[column] or "").split())) for column in ("source_tokens", "output_tokens")]
+                confidence = float(row["confidence"]) if row.get("confidence") else None
+            except ValueError as error:
+                raise BadInput(f"{name}:{reader.line_num}: places and confidences are numbers: {error}.") from None
             pairs[key] = pair.with_groups((*pair.groups, Group(tokens[0], tokens[1], row["label"], confidence)))
     return tuple(pair.checked() for pair in pairs.values())
 
@@ -138,8 +146,11 @@ def _from_record(entry: Any, where: str) -> Pair:
             sure = group.get("confidence")
             confidence = None if sure is None or math.isnan(float(sure)) else float(sure)
             groups.append(Group(tuple(group["source"]), tuple(group["output"]), group["label"], confidence))
+        for side in SIDES:
+            if not isinstance(entry[side], str):
+                raise TypeError(f"{side} is no text")
         pair = Pair(str(entry["id"]), entry["source"], entry["output"], tuple(groups), str(entry.get("part", "")))
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         needed = "id, source, output and groups with source, output, label"
         raise BadInput(f"{where}: a record needs {needed}: {error}") from None
     return pair.checked()
@@ -147,6 +158,8 @@ def _from_record(entry: Any, where: str) -> Pair:
 
 def _load_named(name: str) -> tuple[Pair, ...]:
     files = data.paths(name)
+    if data.card(name).reader == "edited_json":
+        return read_pages(read_text(files["source"][0]))
     if "alignment" not in files:
         raise BadInput(f"{name!r} holds {data.card(name).kind}, no annotations of operations. See: plainly data list")
     alignments = files["alignment"]

@@ -8,7 +8,7 @@ the one in the same gap, else the nearest left over. A run that finds none was n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from plainly.typology.annotation import Group
 from plainly.typology.vocabulary import NONE, operation
@@ -34,7 +34,24 @@ def build_groups(
     _pair_up(sides[0], sides[1], links[0])
     groups = [_group(run, run.partner, "source") for run in sides[0]]
     groups += [_group(run, None, "output") for run in sides[1] if run.partner is None]
-    return tuple(sorted(groups, key=lambda group: (not group.source, group.source[:1], group.output[:1])))
+    return tuple(sorted(groups, key=by_place))
+
+
+def by_place(group: Group) -> tuple[bool, tuple[int, ...], tuple[int, ...]]:
+    """What groups are sorted by."""
+    return not group.source, group.source[:1], group.output[:1]
+
+
+def moved(groups: Sequence[Group], source: int, output: int) -> Sequence[Group]:
+    """Groups of a piece as groups of the whole, in which the piece begins at these words."""
+    if not source and not output:
+        return groups
+    return [
+        replace(
+            group, source=tuple(at + source for at in group.source), output=tuple(at + output for at in group.output)
+        )
+        for group in groups
+    ]
 
 
 def _runs(labels: Sequence[str], confidences: Sequence[float] | None, links: Sequence[int]) -> list[_LabelRun]:

@@ -12,12 +12,14 @@ import numpy as np
 
 from plainly.errors import BadInput, UnknownName, way
 from plainly.progress import Tell, silent
-from plainly.typology.annotation import Pair
-from plainly.typology.groups import build_groups
+from plainly.typology.annotation import Group, Pair
+from plainly.typology.groups import build_groups, by_place, moved
 from plainly.typology.lexicon import Words, tokenise
 from plainly.typology.network import NetworkWeights, load, predict
 from plainly.typology.parse import DEFAULT_MODEL, Parse, Parser
+from plainly.typology.pieces import pieces
 from plainly.typology.pipeline import PairBatch, batches, facts
+from plainly.typology.refine import refine
 
 NAMES = ("light", "rules", "spacy")
 NOTICE = (
@@ -74,18 +76,26 @@ class Labeller:
 
     def _pairs(self, sources: Sequence[str], outputs: Sequence[str], ids: Sequence[str], part: str) -> list[Pair]:
         tokens = [text.split() for text in sources], [text.split() for text in outputs]
-        pairs: dict[int, Pair] = {}
-        for batch in batches(*tokens, self._words):
+        cut = [
+            (pair, *piece)
+            for pair, (source, output) in enumerate(zip(*tokens, strict=True))
+            for piece in pieces(source, output, ids[pair])
+        ]
+        sides = [tokens[0][pair][own] for pair, own, _ in cut], [tokens[1][pair][other] for pair, _, other in cut]
+        groups: list[list[Group]] = [[] for _ in sources]
+        for batch in batches(*sides, self._words):
             for at, (labels, confidences) in enumerate(self._decide(batch)):
-                pair = int(batch.aligned.order[at])
-                groups = build_groups(labels, confidences, batch.links(at))
-                pairs[pair] = Pair(ids[pair], sources[pair], outputs[pair], groups, part)
-        return [pairs[pair] for pair in range(len(sources))]
+                pair, own, other = cut[int(batch.aligned.order[at])]
+                groups[pair] += moved(build_groups(labels, confidences, batch.links(at)), own.start, other.start)
+        return [
+            Pair(ids[pair], sources[pair], outputs[pair], tuple(sorted(groups[pair], key=by_place)), part)
+            for pair in range(len(sources))
+        ]
 
     def _decide(self, batch: PairBatch) -> Iterator[WordLabels]:
         """Labels and confidences of every word of both sides, pair by pair."""
         if self._weights is None:
-            yield from ((labels, None) for labels in batch.rules)
+            yield from ((refine(*texts, labels), None) for texts, labels in zip(batch.texts, batch.rules, strict=True))
             return
         inputs = facts(batch, self._words, buckets=self._weights.buckets, parses=self._parses(batch))
         labels, sure = [], []
@@ -93,8 +103,9 @@ class Labeller:
             best = probabilities.argmax(axis=1)
             labels.append(np.array(names, dtype=object)[best].tolist())
             sure.append(np.take_along_axis(probabilities, best[:, None], axis=1)[:, 0].tolist())
-        for _, source, output in batch.spans():
-            yield (labels[0][source], labels[1][output]), (sure[0][source], sure[1][output])
+        for texts, (_, source, output) in zip(batch.texts, batch.spans(), strict=True):
+            refined = refine(*texts, (labels[0][source], labels[1][output]))
+            yield refined, (sure[0][source], sure[1][output])
 
     def _parses(self, batch: PairBatch) -> tuple[list[Parse], list[Parse]] | None:
         if self._parser is None:

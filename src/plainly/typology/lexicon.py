@@ -28,7 +28,7 @@ _ENDINGS: list[str] = _DATA["endings"]["stem"].split()
 _SUFFIXES: list[str] = _DATA["endings"]["kind"].split()
 SUFFIX = {name: number for number, name in enumerate(("", *_SUFFIXES))}
 _BY_LENGTH = sorted(_SUFFIXES, key=len, reverse=True)
-_EDGES = re.compile(r"([\"“”‘(\[\]]*)(.*?)([,;:!?\"”’)\]]*|\.\.\.)", re.DOTALL)
+_LEADING, _TRAILING = '"“”‘([]', ',;:!?"”’)]'
 _ABBREVIATION = re.compile(r"(?:\w\.)+\w?|\w|(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|etc|No|Inc|Ltd|Co|Corp|U\.S|e\.g|i\.e|c)")
 
 
@@ -37,8 +37,11 @@ def split_chunk(chunk: str) -> tuple[str, ...]:
     """The tokens of what stands between two spaces: punctuation at its edges and a possessive mark come off."""
     if chunk.isalnum():
         return (chunk,)
-    lead, word, trail = _EDGES.fullmatch(chunk).groups()  # type: ignore[union-attr]
-    after = list(trail) if trail != "..." else ["..."]
+    rest = chunk.lstrip(_LEADING)
+    word = rest.rstrip(_TRAILING)
+    lead, after = chunk[: len(chunk) - len(rest)], list(rest[len(word) :])
+    if not after and word.endswith("..."):
+        word, after = word[:-3], ["..."]
     bare = word.rstrip(".")
     dots = len(word) - len(bare)
     if bare and (dots > 1 or (dots == 1 and not _ABBREVIATION.fullmatch(bare))):
@@ -59,6 +62,7 @@ def tokenise(text: str) -> str:
     return " ".join(words)
 
 
+@lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
     """A rough stem of a lower-case word, equal for forms of one root more often than not."""
     word = _IRREGULAR.get(word, word)
@@ -71,6 +75,11 @@ def stem(word: str) -> str:
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":
         word = word[:-1]
     return word.rstrip("ey") if len(word) > 4 else word
+
+
+def past_forms() -> frozenset[str]:
+    """The irregular forms that are listed."""
+    return frozenset(_IRREGULAR)
 
 
 def kind(word: str, lower: str) -> int:

@@ -56,6 +56,11 @@ class Parser:
         return [parses[tuple(tokens)] for tokens in texts]
 
 
+def tag_number(tag: str) -> int:
+    """The number that stands for a tag in a parse."""
+    return _code(tag)
+
+
 @cache
 def _code(name: str) -> int:
     return stable_hash(name) % 4093 + 1

@@ -11,7 +11,7 @@ from plainly.typology.features import Ints, features, hashed, shift, status
 from plainly.typology.lexicon import Words
 from plainly.typology.network import NEIGHBOURS
 from plainly.typology.parse import Parse, parse_values
-from plainly.typology.rules import AlignedText, label_pair
+from plainly.typology.rules import AlignedText, PairLabels, label_pair
 from plainly.typology.vocabulary import NONE, all_labels
 
 Tokens = Sequence[str]
@@ -28,7 +28,8 @@ class PairBatch:
     aligned: Aligned
     sources: Sequence[Tokens]
     outputs: Sequence[Tokens]
-    rules: list[tuple[list[str], list[str]]]
+    rules: list[PairLabels]
+    texts: list[tuple[AlignedText, AlignedText]]
 
     def links(self, at: int) -> tuple[list[int], list[int]]:
         pair = int(self.aligned.order[at])
@@ -55,8 +56,8 @@ def batches(sources: Sequence[Tokens], outputs: Sequence[Tokens], words: Words) 
             columns = (array.tolist() for array in (kinds[side.words], side.links, side.passes))
             rows = zip(texts, *columns, strict=True)
             sides.append([AlignedText(text, *(column[: len(text)] for column in row)) for text, *row in rows])
-        rules = [label_pair(source, output) for source, output in zip(*sides, strict=True)]
-        yield PairBatch(aligned, sources, outputs, rules)
+        pairs = list(zip(sides[0], sides[1], strict=True))
+        yield PairBatch(aligned, sources, outputs, [label_pair(*pair) for pair in pairs], pairs)
 
 
 def facts(

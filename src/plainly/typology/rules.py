@@ -83,10 +83,11 @@ def _gaps(source: AlignedText, output: AlignedText) -> list[tuple[list[int], lis
     gaps = []
     before = (-1, -1)
     for anchor in [*anchors, (len(source.words), len(output.words))]:
-        left = [at for at in range(before[0] + 1, anchor[0]) if source.links[at] < 0]
-        right = [at for at in range(before[1] + 1, anchor[1]) if output.links[at] < 0]
-        if left or right:
-            gaps.append((left, right))
+        if anchor[0] - before[0] > 1 or anchor[1] - before[1] > 1:  # most words stand side by side
+            left = [at for at in range(before[0] + 1, anchor[0]) if source.links[at] < 0]
+            right = [at for at in range(before[1] + 1, anchor[1]) if output.links[at] < 0]
+            if left or right:
+                gaps.append((left, right))
         before = anchor
     return gaps
 
@@ -120,10 +121,10 @@ def _one_sided(side: AlignedText, run: list[int], target: list[str], names: tupl
     consistency, modifier, clause, other = names
     for part in _contiguous(run):
         inner = part if any(side.kinds[at] in _CONTENT for at in part) else []
-        while inner and side.kinds[inner[0]] in _MARKS:
-            inner = inner[1:]
+        first = next((at for at, place in enumerate(inner) if side.kinds[place] not in _MARKS), 0)
+        inner = inner[first:]
         while inner and side.kinds[inner[-1]] in _MARKS_OR_DETERMINER:
-            inner = inner[:-1]
+            inner.pop()
         for at in part:
             target[at] = consistency
         kinds = [side.kinds[at] for at in inner]

@@ -124,7 +124,7 @@ def canonical(label: str) -> str:
 
 @cache
 def mappings() -> dict[str, OtherTypology]:
-    """The other typologies by name: salsa, ts-anno, easse."""
+    """The other typologies by name: salsa, ts-anno, easse, swipe."""
     return {name: OtherTypology(name=name, **entry) for name, entry in _read("mappings.toml").items()}
 
 

@@ -1,7 +1,7 @@
 """Published weights: loading them, running texts through them in sorted batches, and what their metrics share."""
 
 import importlib.util
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plainly.errors import DataUnavailable, MissingExtra
-from plainly.metrics.learned.encoder import by_length
 from plainly.metrics.means import MeanMetric
 from plainly.protocol import Better, Floats
 
@@ -161,3 +160,15 @@ def missing(name: str, error: Exception, *, parameter: str, files: str = _FILES)
         f"Without one, download {wanted} from https://huggingface.co/{name} into a directory, and give the directory: "
         f"{parameter}=DIRECTORY"
     )
+
+
+def by_length(lengths: Mapping[int, int], *, budget: int) -> Iterator[list[int]]:
+    """Positions in order of length, as many at a time as fit into ``budget`` tokens with their padding."""
+    batch: list[int] = []
+    for at in sorted(lengths, key=lambda at: lengths[at]):
+        if batch and (len(batch) + 1) * lengths[at] > budget:
+            yield batch
+            batch = []
+        batch.append(at)
+    if batch:
+        yield batch

@@ -1,10 +1,12 @@
-"""The shipped encoder: texts in, estimates and token vectors out, through onnxruntime, with nothing computed twice.
+"""The shipped models: texts, or pairs of texts, in; estimates and token vectors out, through onnxruntime.
 
-Texts are scored once however often they occur, sorted by length and batched, so that little is spent on padding. Each
-core runs batches of its own: at these sizes, threads that share one batch wait for each other half the time. A text's
-result does not depend on its batch beyond 1e-3 (measured: 1e-5), because every token is quantised by itself.
+Texts are read once however often they occur, and what was said of them is remembered (``scorecache``). A batch holds
+texts of one length, so that nothing is padded: then a text's result does not depend on its batch at all, since every
+token is quantised by itself. Each core runs batches of its own: at these sizes, threads that share one batch wait for
+each other half the time. Texts longer than the window are read in pieces (``pieces``).
 """
 
+import hashlib
 import json
 import multiprocessing
 import os
@@ -14,25 +16,40 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput, MissingExtra, did_you_mean
+from plainly import progress
+from plainly.errors import BadInput, DataUnavailable, MissingExtra, did_you_mean
 from plainly.machine import cores
+from plainly.metrics.learned import scorecache
+from plainly.metrics.learned.pieces import VERSION, pieces, windows
+from plainly.metrics.means import ratio
+from plainly.protocol import Floats
 
 Vectors = npt.NDArray[np.float32]
-Batch = tuple[list[int], list[int], list[Any]]  # positions of its texts, their lengths in tokens, what was asked for
-SHIPPED = "plainly-sle-1"
+Text = str | tuple[str, str]  # a text, or a source and its output
+Tokens = tuple[list[int], list[int]]  # their ids, and which of the two texts each belongs to
+Batch = tuple[list[int], list[Any]]  # positions of its texts, what was asked for
+SHIPPED = "plainly-sle-2"
+JUDGE = "plainly-quality-1"
 _MODELS = Path(__file__).parents[2] / "models"
 _TOKENS_IN_A_BATCH = 320  # Larger batches leave the cache and are slower on a CPU.
-_CHARACTERS = 4000  # More never fits into the model's window, and tokenising it would take time for nothing.
+_MARKS = 3  # around and between the texts of a pair; a text alone has one less
+
+
+class Readings(NamedTuple):
+    """What a model says of some texts."""
+
+    values: Floats  # (n, heads); NaN where there is nothing to read
+    pieces: Floats  # in how many pieces each was read
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """A model in a directory: ``model.onnx``, ``tokenizer.json`` and ``model.json``."""
+    """A model in a directory: ``model.onnx``, ``tokenizer.json`` and ``model.json``, whose content is ``facts``."""
 
     name: str
     heads: tuple[str, ...]
@@ -40,38 +57,139 @@ class Encoder:
     session: Any
     tokenizer: Any
     threads: int = 1
+    paired: bool = False  # whether it reads a source and its output
+    identity: str = ""  # of the weights; nothing is remembered of a model without it
+    facts: Mapping[str, Any] | None = None
 
-    def estimates(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+    def estimates(self, texts: Sequence[Text]) -> Floats:
         """The value of each text on each head, shape (n, heads); NaN for a text without a token."""
-        place = {text: at for at, text in enumerate(dict.fromkeys(texts))}
-        estimates = np.full((len(place), len(self.heads)), np.nan)
-        for chosen, _, (values,) in self._run(list(place), ["values"]):
-            estimates[chosen] = values
-        return estimates[[place[text] for text in texts]]
+        return self.readings(texts).values
+
+    def readings(self, texts: Sequence[Text]) -> Readings:
+        """The values, and in how many pieces each text was read; a pair is NaN where either text has no token."""
+
+        def compute(chosen: Sequence[int]) -> Floats:
+            return self._read([texts[at] for at in chosen])
+
+        width = len(self.heads) + 1
+        if self.identity:
+            named = f"{self.identity} {VERSION}"
+            keys = [text if isinstance(text, str) else f"\x1e{text[0]}\x1e{text[1]}" for text in texts]
+            rows = scorecache.remembered(named, keys, width, compute)
+        else:
+            place = {text: at for at, text in enumerate(dict.fromkeys(texts))}
+            rows = self._read(list(place)).reshape(-1, width)[[place[text] for text in texts]]
+        return Readings(rows[:, :-1], rows[:, -1])
 
     def vectors(self, texts: Sequence[str]) -> list[Vectors]:
         """A unit vector for each token of each text, shape (tokens, width); texts that are equal share one array."""
         distinct = list(dict.fromkeys(texts))
-        by_text: dict[str, Vectors] = {text: np.empty((0, 0), dtype=np.float32) for text in distinct}
-        for chosen, lengths, (vectors,) in self._run(distinct, ["vectors"]):
-            for row, (at, length) in enumerate(zip(chosen, lengths, strict=True)):
-                words = vectors[row, 1 : length - 1]  # without the marks of beginning and end
-                by_text[distinct[at]] = words / np.linalg.norm(words, axis=1, keepdims=True)
-        return [by_text[text] for text in texts]
+        owners, tokens = self._tokens(distinct)
+        parts: dict[int, Vectors] = {}
+        for chosen, (vectors,) in self._run(tokens, ["vectors"]):
+            for at, words in zip(chosen, vectors[:, 1:-1], strict=True):  # without the marks of beginning and end
+                parts[at] = words / np.linalg.norm(words, axis=1, keepdims=True)
+        by_text: dict[str, list[Vectors]] = {text: [] for text in distinct}
+        for at in sorted(parts):
+            by_text[distinct[owners[at]]].append(parts[at])
+        whole = {text: np.concatenate(of) if of else np.empty((0, 0), np.float32) for text, of in by_text.items()}
+        return [whole[text] for text in texts]
 
-    def _run(self, texts: Sequence[str], wanted: list[str]) -> Iterator[Batch]:
-        encoded = self.tokenizer.encode_batch([text[:_CHARACTERS] for text in texts])
-        ids = {at: tokens.ids for at, tokens in enumerate(encoded) if len(tokens.ids) > 2}
+    def features(self, texts: Sequence[str]) -> tuple[Floats, Floats]:
+        """The value on each head and the average token vector of each text, in one pass; zeros without a token.
 
+        Of a text that is longer than the window, the average over its pieces.
+        """
+        distinct = list(dict.fromkeys(texts))
+        owned, tokens = self._tokens(distinct)
+        values: Floats = np.zeros((len(tokens), len(self.heads)))
+        vectors: Floats = np.zeros((len(tokens), self.width))
+        for chosen, (estimates, layer) in self._run(tokens, ["values", "vectors"]):
+            values[chosen], vectors[chosen] = estimates, layer[:, 1:-1].mean(axis=1)
+        counts = np.maximum(np.bincount(owned, minlength=len(distinct)), 1)[:, None]
+        place = {text: at for at, text in enumerate(distinct)}
+        rows = [place[text] for text in texts]
+        both = []
+        for read in (values, vectors):
+            sums: Floats = np.zeros((len(distinct), read.shape[1]))
+            np.add.at(sums, np.array(owned, dtype=np.intp), read)
+            both.append((sums / counts)[rows])
+        if self.identity:  # who asks for the values of texts of one piece alone need not have them read again
+            pieces = np.bincount(owned, minlength=len(distinct))[rows]
+            single = np.flatnonzero(pieces == 1)
+            known = np.column_stack([both[0], pieces])[single]
+            named = f"{self.identity} {VERSION}"
+            scorecache.remembered(named, [texts[at] for at in single.tolist()], known.shape[1], lambda at: known[at])
+        return both[0], both[1]
+
+    @property
+    def width(self) -> int:
+        """How many numbers a token vector has."""
+        wanted = {output.name: output.shape for output in self.session.get_outputs()}
+        return int(wanted["vectors"][-1])
+
+    def _read(self, texts: Sequence[Text]) -> Floats:
+        """A row for each text: the mean of its pieces by their tokens, and how many there are."""
+        owned, tokens = self._tokens(texts)
+        owners, values = np.array(owned, dtype=np.intp), np.zeros((len(tokens), len(self.heads)))
+        for chosen, (estimates,) in self._run(tokens, ["values"]):
+            values[chosen] = estimates
+        weights = np.array([len(ids) for ids, _ in tokens], dtype=np.float64)
+        counts = np.bincount(owners, minlength=len(texts)).astype(np.float64)
+        means = np.zeros((len(texts), len(self.heads)))
+        np.add.at(means, owners, weights[:, None] * values)
+        totals: Floats = np.bincount(owners, weights, minlength=len(texts)).astype(np.float64)
+        means = ratio(means, totals[:, None])
+        whole = counts[owners] == 1
+        means[owners[whole]] = values[whole]  # exactly as the model says it
+        return np.column_stack([means, counts])
+
+    def _tokens(self, texts: Sequence[Text]) -> tuple[list[int], list[Tokens]]:
+        """The tokens of each text that has any, in pieces where it is too long, and whose they are."""
+        owners: list[int] = []
+        tokens: list[Tokens] = []
+        for owner, encoded in enumerate(self.tokenizer.encode_batch(list(map(_writable, texts)))):
+            text, parts = texts[owner], [encoded]
+            if len(encoded.ids) > self.longest:
+                cut: Sequence[Text]
+                if isinstance(text, str):
+                    cut = windows(text, size=self.sizes, longest=self.longest - _MARKS + 1)
+                else:
+                    cut = pieces(*text, size=self.sizes, longest=self.longest - _MARKS)
+                parts = self.tokenizer.encode_batch(list(map(_writable, cut)))
+            for part in parts:
+                if self._says_something(part, text):
+                    owners.append(owner)
+                    tokens.append((part.ids[: self.longest], part.type_ids[: self.longest]))
+        return owners, tokens
+
+    @staticmethod
+    def _says_something(encoded: Any, text: Text) -> bool:
+        sides = {side for side in encoded.sequence_ids if side is not None}
+        return len(sides) == (1 if isinstance(text, str) else 2)
+
+    def sizes(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, without marks."""
+        return [
+            len(tokens.ids)
+            for tokens in self.tokenizer.encode_batch(list(map(_writable, texts)), add_special_tokens=False)
+        ]
+
+    def _run(self, tokens: Sequence[Tokens], wanted: list[str]) -> Iterator[Batch]:
         def run(chosen: list[int]) -> Batch:
-            lengths = [len(ids[at]) for at in chosen]
-            tokens = np.zeros((len(chosen), max(lengths)), dtype=np.int64)
-            for row, at in enumerate(chosen):
-                tokens[row, : lengths[row]] = ids[at]
-            mask = (np.arange(tokens.shape[1]) < np.array(lengths)[:, None]).astype(np.int64)
-            return chosen, lengths, self.session.run(wanted, {"tokens": tokens, "mask": mask})
+            ids = np.array([tokens[at][0] for at in chosen], dtype=np.int64)
+            inputs = {"tokens": ids, "mask": np.ones_like(ids)}
+            if self.paired:
+                inputs["types"] = np.array([tokens[at][1] for at in chosen], dtype=np.int64)
+            return chosen, self.session.run(wanted, inputs)
 
-        batches = list(by_length({at: len(row) for at, row in ids.items()}, budget=_TOKENS_IN_A_BATCH))
+        batches = list(equally_long([len(ids) for ids, _ in tokens], budget=_TOKENS_IN_A_BATCH))
+        with progress.stretch(len(tokens)) as tell:
+            for batch in self._in_threads(run, batches):
+                tell(len(batch[0]))
+                yield batch
+
+    def _in_threads(self, run: Any, batches: Sequence[list[int]]) -> Iterator[Batch]:
         if self.threads == 1 or len(batches) == 1:
             yield from map(run, batches)
             return
@@ -85,8 +203,16 @@ class Encoder:
                 yield waiting.popleft().result()
 
 
+def _writable(text: Text) -> Text:
+    """The text with half characters (lone surrogates), which no tokeniser takes, as question marks."""
+    if isinstance(text, str):
+        return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    source, output = text
+    return str(_writable(source)), str(_writable(output))
+
+
 def load(model: str = SHIPPED, *, threads: int = 0) -> Encoder:
-    """The shipped model by name, or one that ``plainly train sle`` wrote, by its directory; loaded once.
+    """The shipped model by name, or one that ``plainly train`` wrote, by its directory; loaded once.
 
     ``threads`` is how many batches run at once; 0 is one for each core, and one in a worker process, which has others
     beside it.
@@ -94,14 +220,33 @@ def load(model: str = SHIPPED, *, threads: int = 0) -> Encoder:
     if not threads and multiprocessing.parent_process() is not None:
         threads = 1
     asked = os.environ.get("OMP_NUM_THREADS", "")
-    return _load(str(directory(model)), threads or (int(asked) if asked.isdigit() else 0) or cores())
+    place = directory(model)
+    try:
+        encoder = _load(str(place), threads or (int(asked) if asked.isdigit() else 0) or cores())
+        _check(encoder)
+    except MissingExtra:
+        raise
+    except Exception as error:  # each library has its own for files that are damaged
+        why = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise BadInput(f"{place} holds no model that can be used ({why}). Copy it, or train it, again.") from error
+    return encoder
 
 
-def by_length(lengths: Mapping[int, int], *, budget: int) -> Iterator[list[int]]:
-    """Positions in order of length, as many at a time as fit into ``budget`` tokens with their padding."""
+def _check(encoder: Encoder) -> None:
+    """Raise unless the network is one that goes with the file that describes it."""
+    outputs = {output.name: output.shape for output in encoder.session.get_outputs()}
+    if "tokens" not in {entry.name for entry in encoder.session.get_inputs()} or "values" not in outputs:
+        raise ValueError("model.onnx takes no tokens or gives no values")
+    width = outputs["values"][-1]
+    if isinstance(width, int) and width != len(encoder.heads):
+        raise ValueError(f"model.onnx has {width} heads, model.json names {len(encoder.heads)}")
+
+
+def equally_long(lengths: Sequence[int], *, budget: int) -> Iterator[list[int]]:
+    """Positions by length, the short first: in a batch all are of one length, and together within ``budget`` tokens."""
     batch: list[int] = []
-    for at in sorted(lengths, key=lambda at: lengths[at]):
-        if batch and (len(batch) + 1) * lengths[at] > budget:
+    for at in sorted(range(len(lengths)), key=lambda at: lengths[at]):
+        if batch and (lengths[at] != lengths[batch[0]] or (len(batch) + 1) * lengths[at] > budget):
             yield batch
             batch = []
         batch.append(at)
@@ -115,9 +260,11 @@ def directory(model: str) -> Path:
     missing = [name for name in ("model.onnx", "tokenizer.json", "model.json") if not (place / name).is_file()]
     if missing:
         shipped = sorted(path.name for path in _MODELS.iterdir() if path.is_dir())
+        if model in (SHIPPED, JUDGE):
+            raise DataUnavailable(f"The model {model} is not part of this installation. Install plainly again.")
         raise BadInput(
             f"{model!r} is no model of plainly: {place} has no {missing[0]}.{did_you_mean(model, shipped)} Give the "
-            f"directory that 'plainly train sle' wrote, or one that is shipped: {', '.join(shipped)}"
+            f"directory that 'plainly train' wrote, or one that is shipped: {', '.join(shipped)}"
         )
     return place
 
@@ -129,17 +276,22 @@ def _load(place: str, threads: int) -> Encoder:
         from tokenizers import Tokenizer
     except ImportError as error:
         raise MissingExtra("The learned metrics", package=str(error.name), extra="learned") from None
-    facts = json.loads((Path(place) / "model.json").read_text(encoding="utf-8"))
+    weights, spelling = (Path(place, name).read_bytes() for name in ("model.onnx", "tokenizer.json"))
+    facts = json.loads(Path(place, "model.json").read_text(encoding="utf-8"))
     options = onnxruntime.SessionOptions()
     options.log_severity_level, options.intra_op_num_threads, options.inter_op_num_threads = 3, 1, 1
-    tokenizer = Tokenizer.from_file(str(Path(place) / "tokenizer.json"))
+    tokenizer = Tokenizer.from_str(spelling.decode("utf-8"))
     tokenizer.no_padding()
-    tokenizer.enable_truncation(int(facts["longest"]))
+    tokenizer.no_truncation()
     session = onnxruntime.InferenceSession(
-        str(Path(place) / "model.onnx"),
+        weights,
         options,
         providers=["CPUExecutionProvider"],
         # Measured: the fused operations are the slower ones on a CPU, by a third in all.
         disabled_optimizers=["SkipLayerNormFusion", "BiasGeluFusion"],
     )
-    return Encoder(facts["name"], tuple(facts["heads"]), int(facts["longest"]), session, tokenizer, threads)
+    digest = hashlib.blake2b(weights + spelling, digest_size=12).hexdigest()
+    identity = f"{digest} {facts['longest']} {onnxruntime.__version__}"
+    heads, longest = tuple(facts["heads"]), int(facts["longest"])
+    paired = "types" in {entry.name for entry in session.get_inputs()}
+    return Encoder(facts["name"], heads, longest, session, tokenizer, threads, paired, identity, facts)

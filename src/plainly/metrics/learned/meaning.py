@@ -1,8 +1,9 @@
-"""How much of the meaning is kept: every token is matched with the most similar token of the other text.
+"""How much of the meaning is kept: as the judge reads source and output together, or by matching tokens.
 
-This is the matching of BERTScore (Zhang et al. 2019) on the small encoder that plainly ships. Its vectors come from a
-middle layer that training held to the original sentence encoder, so they still tell what words mean in context.
-Published BERTScore numbers come from other encoders and cannot be compared with it; ``bertscore`` is for those.
+``variant=tokens`` matches every token with the most similar token of the other text: the matching of BERTScore (Zhang
+et al. 2019) on the small encoder that plainly ships. Its vectors come from a middle layer that training held to the
+original sentence encoder, so they still tell what words mean in context. Published BERTScore numbers come from other
+encoders and cannot be compared with it; ``bertscore`` is for those.
 """
 
 from collections.abc import Sequence
@@ -11,53 +12,85 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
-from plainly.metrics.learned import encoder
-from plainly.metrics.learned.encoder import Vectors
-from plainly.metrics.means import CheckedMetric, ratio
-from plainly.protocol import Better, Floats, Needs
+from plainly.metrics.learned import encoder, judge, scorecache
+from plainly.metrics.learned.encoder import Encoder, Vectors
+from plainly.metrics.learned.reading import ReadingMetric, rows
+from plainly.protocol import Floats
+
+Variant = Literal["tokens", "judge"]
+DEFAULT: Variant = "judge"  # chosen by how well each agrees with people: docs/learned-metrics.md
+_MODELS = {"tokens": encoder.SHIPPED, "judge": encoder.JUDGE}
+_OUTPUTS = {"tokens": ("f1", "precision", "recall"), "judge": ("meaning",)}
+_PAIRS_AT_ONCE = 2000  # whose vectors are in memory together
+_KEPT = 10_000  # vectors of sources or references: some 50 KB each
+_ROWS_AT_ONCE = 512  # tokens compared with another text's: bounds the memory that two long texts take
 
 
 @dataclass(frozen=True, repr=False)
-class Meaning(CheckedMetric):
-    """Token-matching precision, recall and F1 between output and source (or references), 0–100, averaged over items."""
+class Meaning(ReadingMetric):
+    """How much of the source's meaning the output keeps, 0–100, averaged over items: by matching tokens (precision,
+    recall and F1), or as the judge reads both."""
 
+    variant: Variant = DEFAULT
     against: Literal["source", "references"] = "source"
-    model: str = encoder.SHIPPED
+    model: str = _MODELS[DEFAULT]
 
     name: ClassVar[str] = "meaning"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "higher"
-    outputs: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
-    packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
-    batch_tolerance: ClassVar[float] = 1e-3  # how far a score may depend on the texts scored with it
+    outputs: ClassVar[tuple[str, ...]] = _OUTPUTS[DEFAULT]
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.variant == "judge" and self.against == "references":
+            raise BadSpec(
+                "meaning(variant=judge) reads the output beside its source. "
+                "To compare with references, match tokens: meaning(variant=tokens,against=references)"
+            )
+        if self.model == _MODELS[DEFAULT]:
+            object.__setattr__(self, "model", _MODELS[self.variant])
         object.__setattr__(self, "needs", frozenset({self.against}))
+        object.__setattr__(self, "outputs", _OUTPUTS[self.variant])
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        model = encoder.load(self.model)
+        if self.variant == "judge":
+            model = judge.load(self.model)
+            readings = judge.judged(model, evalset, outputs)
+            return rows(100 * readings.values[:, model.heads.index("meaning")], pieces=readings.pieces)
         if self.against == "references":
             evalset.require_references("meaning(against=references)")
+        others = evalset.references if self.against == "references" else [(source,) for source in evalset.sources]
+        pairs = [(output, other) for output, row in zip(outputs, others, strict=True) for other in row]
+        kept: dict[str, Vectors] = evalset.prepare(("meaning", self.model, self.against), lambda _: {})
+        matched = iter(_matches(encoder.load(self.model), pairs, kept))
+        best = [max((next(matched) for _ in row), key=_first) for row in others]
+        values = np.array(best, dtype=np.float64).reshape(len(outputs), 4)
+        return rows(*100 * values[:, :3].T, pieces=values[:, 3])
 
-        def build(evalset: EvalSet) -> list[list[Vectors]]:
-            """All texts in one go, and back in their rows."""
-            texts = evalset.references if self.against == "references" else [[text] for text in evalset.sources]
-            flat = iter(model.vectors([text for row in texts for text in row]))
-            return [[next(flat) for _ in row] for row in texts]
 
-        known = evalset.prepare(("meaning", self.model, self.against), build)
-        rows = np.zeros((len(outputs), 4))
-        for at, (output, others) in enumerate(zip(model.vectors(outputs), known, strict=True)):
-            candidates = [match(output, other) for other in others]
-            best = max(candidates, key=lambda scores: -1.0 if np.isnan(scores[0]) else scores[0])
-            if not np.isnan(best[0]):
-                rows[at] = (*best, 1.0)
-        return rows
+def _first(scores: Floats) -> float:
+    return -1.0 if np.isnan(scores[0]) else float(scores[0])
 
-    def score(self, totals: Floats) -> Floats:
-        return 100 * ratio(totals[..., :3], totals[..., 3:])
+
+def _matches(model: Encoder, pairs: Sequence[tuple[str, str]], kept: dict[str, Vectors]) -> Floats:
+    """For each pair of an output and another text F1, precision and recall, and in how many pieces the longer one was
+    read. ``kept`` holds vectors of the other texts, which the next system is compared with too."""
+
+    def compute(chosen: Sequence[int]) -> Floats:
+        values = []
+        for start in range(0, len(chosen), _PAIRS_AT_ONCE):
+            block = [pairs[at] for at in chosen[start : start + _PAIRS_AT_ONCE]]
+            texts = [text for text in dict.fromkeys(text for pair in block for text in pair) if text not in kept]
+            vectors = {**kept, **dict(zip(texts, model.vectors(texts), strict=True))}
+            if len(kept) < _KEPT:
+                kept.update((other, vectors[other]) for _, other in block)
+            for output, other in ((vectors[output], vectors[other]) for output, other in block):
+                pieces = -(-max(len(output), len(other)) // (model.longest - 2))
+                values.append((*match(output, other), pieces))
+        return np.array(values)
+
+    keys = [f"{output}\x1e{other}" for output, other in pairs]
+    return scorecache.remembered(f"match {model.identity}", keys, 4, compute)
 
 
 def match(output: Vectors, other: Vectors) -> tuple[float, float, float]:
@@ -66,7 +99,8 @@ def match(output: Vectors, other: Vectors) -> tuple[float, float, float]:
         return np.nan, np.nan, np.nan
     if not len(output) or not len(other):
         return 0.0, 0.0, 0.0
-    similar = output @ other.T
-    precision, recall = float(similar.max(axis=1).mean()), float(similar.max(axis=0).mean())
+    similar = [output[at : at + _ROWS_AT_ONCE] @ other.T for at in range(0, len(output), _ROWS_AT_ONCE)]
+    precision = float(np.concatenate([block.max(axis=1) for block in similar]).mean())
+    recall = float(np.max([block.max(axis=0) for block in similar], axis=0).mean())
     both = precision + recall
     return (2 * precision * recall / both if both > 0 else 0.0), precision, recall

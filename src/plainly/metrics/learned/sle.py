@@ -5,16 +5,26 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
+from plainly.metrics.documents.sentence_levels import sentence_levels
 from plainly.metrics.learned import encoder
-from plainly.metrics.means import CheckedMetric, mean_rows, means
-from plainly.protocol import Better, Floats, Metric, Needs
+from plainly.metrics.learned.encoder import Readings
+from plainly.metrics.learned.reading import ReadingMetric, rows
+from plainly.metrics.means import means
+from plainly.protocol import Floats, Metric
+from plainly.text import sentences
+
+# From so many sentences of the source on, a text is read sentence by sentence: docs/documents.md says why.
+_SEVERAL = 3
+# What an output without a word gets: the hardest level, the largest loss.
+_WORST_LEVEL, _WORST_GAIN, _WORST_ERROR = 0.0, -4.0, 4.0
 
 
 @dataclass(frozen=True, repr=False)
-class Sle(CheckedMetric):
+class Sle(ReadingMetric):
     """Simplicity level estimate (after Cripwell et al. 2023), 0 (advanced) to 4 (elementary), not cut off at the
     ends."""
 
@@ -22,36 +32,62 @@ class Sle(CheckedMetric):
     model: str = encoder.SHIPPED
 
     name: ClassVar[str] = "sle"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "higher"
-    outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source", "error", "cefr", "cefr_source", "scored")
-    packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
-    batch_tolerance: ClassVar[float] = 1e-3  # how far a score may depend on the texts scored with it
+    outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source", "error", "scored")
 
     @property
     def shown(self) -> tuple[str, ...]:
         """What tables show; the error only where there is a target."""
-        return ("delta", "output", "cefr") if self.target is None else ("delta", "output", "error", "cefr")
+        return ("delta", "output") if self.target is None else ("delta", "output", "error")
 
     def __post_init__(self) -> None:
         if self.target is not None and not np.isfinite(self.target):
             raise BadSpec(f"sle(target=…) is a level on the scale 0–4, not {self.target}.")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        model = encoder.load(self.model)
-        of_source = evalset.prepare(("sle", self.model), lambda evalset: model.estimates(evalset.sources))
-        of_output = model.estimates(outputs)
-        level, source = of_output[:, 0], of_source[:, 0]
+        of_source, of_output = _levels(self.model, evalset, outputs)
+        blank = np.isnan(of_output.values[:, 0])
+        level, source = np.where(blank, _WORST_LEVEL, of_output.values[:, 0]), of_source.values[:, 0]
         unknown = np.full(len(outputs), np.nan)
-        error = unknown if self.target is None else np.abs(level - self.target)  # Cripwell et al. 2023, Eq. 4
-        cefr = [unknown, unknown]
-        if "cefr" in model.heads:
-            cefr = [estimates[:, model.heads.index("cefr")] for estimates in (of_output, of_source)]
-        return mean_rows(level - source, level, source, error, *cefr)
+        error = unknown
+        if self.target is not None:  # Cripwell et al. 2023, Eq. 4
+            error = np.where(blank, _WORST_ERROR, np.abs(level - self.target))
+        pieces = np.maximum(of_source.pieces, of_output.pieces)
+        return rows(_gains(of_source, of_output), level, source, error, pieces=pieces)
 
     def score(self, totals: Floats) -> Floats:
-        scored = totals[..., totals.shape[-1] // 2, None]  # the count of the first column, delta
-        return np.concatenate([means(totals), scored], axis=-1)
+        values = totals[..., :-1]
+        scored = values[..., values.shape[-1] // 2, None]  # the count of the first column, delta
+        return np.concatenate([means(values), scored], axis=-1)
+
+
+def gains(model: str, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+    """How many levels simpler each output is than its source: −4, the worst, where there is no output."""
+    return _gains(*_levels(model, evalset, outputs))
+
+
+def _gains(of_source: Readings, of_output: Readings) -> Floats:
+    source, output = of_source.values[:, 0], of_output.values[:, 0]
+    gain = np.where(np.isnan(output), _WORST_GAIN, np.maximum(output - source, _WORST_GAIN))
+    return np.where(np.isnan(source), np.nan, gain)
+
+
+def _levels(model: str, evalset: EvalSet, outputs: Sequence[str]) -> tuple[Readings, Readings]:
+    """The readings of sources and outputs."""
+    loaded = encoder.load(model)
+    long = evalset.prepare("sle: long", lambda evalset: sentences.counts(evalset.sources) >= _SEVERAL)
+    of_source = evalset.prepare(("sle", model), lambda evalset: _read(loaded, evalset.sources, long))
+    return of_source, _read(loaded, outputs, long)
+
+
+def _read(model: encoder.Encoder, texts: Sequence[str], long: npt.NDArray[np.bool_]) -> Readings:
+    """Readings of texts: what was made from several sentences as the average of its sentences, the rest as a whole."""
+    chosen = np.flatnonzero(long).tolist()
+    readings = model.readings([texts[at] for at in np.flatnonzero(~long).tolist()])
+    values, pieces = np.full((len(texts), len(model.heads)), np.nan), np.ones(len(texts))
+    values[~long], pieces[~long] = readings.values, readings.pieces
+    for at, levels in zip(chosen, sentence_levels(model, [texts[at] for at in chosen]), strict=True):
+        values[at, 0] = levels.mean() if len(levels) else np.nan
+    return Readings(values, pieces)
 
 
 def by_document(metric: Metric, rows: Floats, groups: Sequence[str]) -> dict[str, Floats]:

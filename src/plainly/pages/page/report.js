@@ -47,7 +47,151 @@
     parts.setAttribute("aria-pressed", String(table.classList.toggle("parts")));
   });
 
-  // Copy and save.
+  // The headline shows one metric at a time.
+  root.classList.add("scripted");
+  const shows = [...document.querySelectorAll(".choices button")];
+  const picture = (id) => {
+    for (const plot of document.querySelectorAll(".picture .plot")) plot.classList.toggle("shown", plot.id === id);
+    for (const button of shows) button.setAttribute("aria-pressed", String(button.dataset.shows === id));
+  };
+  const headline = document.querySelector(".picture .plot");
+  if (headline) picture(headline.id);
+  for (const group of document.querySelectorAll(".choices")) group.hidden = false;
+  for (const button of shows) button.addEventListener("click", () => picture(button.dataset.shows));
+
+  // Long sections are shut on a phone, and open when something in them is asked for or printed.
+  const small = matchMedia("(max-width: 640px)").matches;
+  const folds = [...document.querySelectorAll("details.fold")];
+  if (small) for (const fold of folds) if (fold.dataset.phone) fold.open = false;
+  const unfold = () => {
+    const target = location.hash.length > 1 && $(location.hash.slice(1));
+    if (!target) return;
+    for (const fold of [target.closest("details.fold"), target.querySelector(":scope > details.fold")]) if (fold) fold.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  addEventListener("beforeprint", () => { for (const fold of document.querySelectorAll("details")) fold.open = true; });
+  unfold();
+
+  // What a mark stands for: on hover and on focus, in one box that never leaves the window.
+  const tip = $("tip");
+  const tell = (mark) => {
+    const said = mark.dataset.tip;
+    const name = mark.dataset.name ?? mark.querySelector(".who")?.textContent;
+    tip.replaceChildren(...(name ? [make("b", "", name)] : []), said);
+    tip.hidden = false;
+    const box = (mark.querySelector(".dot, .beyond, .tick") ?? mark).getBoundingClientRect(), own = tip.getBoundingClientRect();
+    const left = Math.max(4, Math.min(box.left + box.width / 2 - own.width / 2, root.clientWidth - own.width - 4));
+    const above = box.top - own.height - 10;
+    tip.style.left = `${left + scrollX}px`;
+    tip.style.top = `${(above > 60 ? above : box.bottom + 10) + scrollY}px`;
+  };
+  const hide = () => { tip.hidden = true; };
+  for (const kind of ["mouseover", "focusin"]) document.addEventListener(kind, (event) => {
+    const mark = event.target.closest?.("[data-tip]");
+    if (mark) tell(mark); else hide();
+  });
+  document.addEventListener("focusout", hide);
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+
+  // In a plot the arrows go from mark to mark, so that Tab goes from plot to plot.
+  for (const plot of document.querySelectorAll(".strips, .scatter .field")) plot.addEventListener("keydown", (event) => {
+    const marks = [...plot.querySelectorAll("button")], at = marks.indexOf(document.activeElement);
+    const to = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: marks.length - 1 }[event.key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    const next = marks[Math.max(0, Math.min(to, marks.length - 1))];
+    marks[at].tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  });
+
+  // Names beside their points, where no two meet, with lines to those that stand off; numbers and a list where they do not fit.
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  const AROUND = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [-1, -1], [1, 1], [-1, 1]];
+  const spot = (x, y, wide, high, taken, field) => {
+    for (let off = 9; off < 260; off += off < 30 ? 7 : 16) for (const [dx, dy] of AROUND) {
+      const left = dx > 0 ? x + dx * off : dx < 0 ? x - off - wide : x - wide / 2;
+      const top = dy > 0 ? y + off : dy < 0 ? y - off - high : y - high / 2;
+      const box = { left, top, right: left + wide, bottom: top + high };
+      const inside = left >= 0 && top >= 0 && box.right <= field.width && box.bottom <= field.height;
+      if (inside && !taken.some((other) => meet(box, other))) return { box, off };
+    }
+    return null;
+  };
+  const name = (scatter, numbered) => {
+    const area = scatter.querySelector(".field"), names = scatter.querySelector(".names"), leaders = scatter.querySelector(".leaders");
+    const field = area.getBoundingClientRect();
+    const points = [...scatter.querySelectorAll(".point")];
+    const centres = points.map((point) => [parseFloat(point.style.left) * field.width / 100, parseFloat(point.style.top) * field.height / 100]);
+    const taken = centres.map(([x, y]) => ({ left: x - 8, right: x + 8, top: y - 8, bottom: y + 8 }));
+    names.replaceChildren();
+    leaders.replaceChildren();
+    scatter.querySelector(".numbers").hidden = !numbered;
+    for (const [at, point] of points.entries()) {
+      const label = make("span", "", numbered ? point.dataset.number : point.dataset.name);
+      label.dir = "auto";
+      names.append(label);
+      const { width, height } = label.getBoundingClientRect();
+      const [x, y] = centres[at], found = spot(x, y, width + 2, height, taken, field);
+      if (!found || (!numbered && found.off > 70)) {
+        if (!numbered) return name(scatter, true);
+        label.remove();
+        continue;
+      }
+      const { box, off } = found;
+      label.style.left = `${box.left}px`;
+      label.style.top = `${box.top}px`;
+      taken.push(box);
+      if (off > 16) {
+        const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+        const near = [Math.max(box.left, Math.min(x, box.right)), Math.max(box.top, Math.min(y, box.bottom))];
+        for (const [key, value] of [["x1", x], ["y1", y], ["x2", near[0]], ["y2", near[1]]]) line.setAttribute(key, value);
+        leaders.append(line);
+      }
+    }
+  };
+  const named = new ResizeObserver((entries) => { for (const { target } of entries) if (target.clientWidth) name(target.closest(".scatter"), false); });
+  for (const area of document.querySelectorAll(".scatter .field")) named.observe(area);
+
+  // Copy and save. A plot becomes an SVG of what is seen: words, marks and lines, where they stand.
+  const drawing = (figure) => {
+    const all = figure.getBoundingClientRect(), parts = [];
+    const escape = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+    const seen = (box) => box.width > 0 && box.height > 0;
+    for (const element of figure.querySelectorAll("*")) {
+      if (element.closest(".save, .visually-hidden") || (element.closest("svg") && element.tagName !== "polyline" && element.tagName !== "line")) continue;
+      const box = element.getBoundingClientRect(), style = getComputedStyle(element);
+      const x = box.left - all.left, y = box.top - all.top;
+      if (element.tagName === "polyline" || element.tagName === "line") {
+        const matrix = element.getScreenCTM();
+        const raw = element.tagName === "line" ? [[element.x1, element.y1], [element.x2, element.y2]].map((pair) => pair.map((v) => v.baseVal.value))
+          : [...element.points].map((point) => [point.x, point.y]);
+        const moved = raw.map(([px, py]) => `${px * matrix.a + matrix.e - all.left},${py * matrix.d + matrix.f - all.top}`);
+        parts.push(`<polyline points="${moved.join(" ")}" fill="none" stroke="${style.stroke}" stroke-width="${style.strokeWidth}" opacity="${style.opacity}"/>`);
+        continue;
+      }
+      if (!seen(box) && style.borderLeftStyle === "none") continue;
+      if (element.tagName === "I" && style.borderLeftWidth !== "0px") {
+        parts.push(`<line x1="${x}" x2="${x}" y1="${y}" y2="${y + box.height}" stroke="${style.borderLeftColor}"/>`);
+      } else if (element.tagName === "I" && style.borderTopWidth !== "0px") {
+        parts.push(`<line x1="${x}" x2="${x + box.width}" y1="${y}" y2="${y}" stroke="${style.borderTopColor}"/>`);
+      } else if (element.tagName === "I" && !element.textContent) {
+        const round = style.borderRadius === "50%" ? box.width / 2 : 1;
+        const shape = style.clipPath.startsWith("polygon") ? `<path d="M${x} ${y}L${x + box.width} ${y + box.height / 2}L${x} ${y + box.height}Z"`
+          : `<rect x="${x}" y="${y}" width="${box.width}" height="${box.height}" rx="${round}"`;
+        parts.push(`${shape} fill="${style.backgroundColor}" opacity="${style.opacity}"/>`);
+      }
+      const words = [...element.childNodes].filter((node) => node.nodeType === 3 && node.textContent.trim());
+      for (const node of words) {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        const at = range.getBoundingClientRect();
+        if (seen(at)) parts.push(`<text x="${at.left - all.left}" y="${at.top - all.top + at.height * 0.78}" font-size="${style.fontSize}" font-weight="${style.fontWeight}" fill="${style.color}">${escape(node.textContent.trim())}</text>`);
+      }
+    }
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${all.width}" height="${all.height}" font-family="sans-serif">${parts.join("")}</svg>`;
+  };
   const download = (name, type, text) => {
     const link = make("a");
     link.href = URL.createObjectURL(new Blob([text], { type }));
@@ -56,9 +200,7 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
   for (const button of document.querySelectorAll(".save")) button.addEventListener("click", () => {
-    const svg = button.parentElement.querySelector("svg").cloneNode(true);
-    svg.setAttribute("font-family", "sans-serif");
-    download(`${button.dataset.name}.svg`, "image/svg+xml", new XMLSerializer().serializeToString(svg));
+    download(`${button.dataset.name}.svg`, "image/svg+xml", drawing(button.parentElement));
   });
   for (const button of document.querySelectorAll(".copy")) button.addEventListener("click", async () => {
     const text = $(button.dataset.target);
@@ -76,9 +218,9 @@
   if (!browser) return;
   browser.hidden = false;
   const data = JSON.parse($("data").textContent);
-  const { systems, metrics, ids, sources, references, outputs, scores, operations } = data;
+  const { systems, metrics, ids, sources, references, outputs, scores, operations, facts } = data;
   const n = ids.length;
-  const HEIGHT = 64;
+  const HEIGHT = 64, MOST = 12;
 
   // What a reader cannot see is shown by its code.
   const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
@@ -146,6 +288,7 @@
     if (words.length) items = items.filter(search(words));
     if (state.filters.has("split")) items = items.filter((i) => flagged(data.split, i));
     if (state.filters.has("copied")) items = items.filter((i) => flagged(data.copied, i));
+    if (state.filters.has("facts")) items = items.filter((i) => flagged(facts.wrong, i));
     if (state.filters.has("disagreement")) items = items.filter(top(disagreement));
     if (state.filters.has("difference")) items = items.filter(top(difference));
     if (state.order !== "position") {
@@ -278,22 +421,22 @@
     if (!after) block.append(make("span", "empty", " (empty)"));
     return block;
   };
-  const operated = (text, groups, side) => {
+  const operated = (text, groups, side, labels = operations?.labels) => {
     const block = make("p", "prose");
     block.dir = "auto";
     const spans = [];
-    for (const group of groups) for (let k = 0; k < group[side].length; k += 2) spans.push([group[side][k], group[side][k + 1], group[0]]);
+    for (const group of groups) for (let k = 0; k < group[side].length; k += 2) spans.push([group[side][k], group[side][k + 1], group[0], group[3]]);
     spans.sort((a, b) => a[0] - b[0]);
     let at = 0;
     // Python counts characters, JavaScript UTF-16 units; they part after the first character beyond U+FFFF.
     const characters = /[\ud800-\udfff]/.test(text) ? Array.from(text) : null;
     const slice = (from, to) => characters ? characters.slice(from, to).join("") : text.slice(from, to);
-    for (const [from, to, number] of spans) {
+    for (const [from, to, number, message] of spans) {
       if (from < at) continue;
-      const { label, title, kind } = operations.labels[number];
+      const { label, title, kind } = labels[number];
       put(block, slice(at, from));
       const span = make("span", `op ${kind}`);
-      span.title = title;
+      span.title = message ?? title;
       put(span, slice(from, to));
       span.append(make("sup", "", label));
       block.append(span);
@@ -303,6 +446,27 @@
     if (!text) block.append(make("span", "empty", "(empty)"));
     return block;
   };
+
+  // Sentences of a document beside those that they were made from; a row is a link.
+  const linked = (i, s) => {
+    const grid = make("div", "aligned");
+    const characters = [Array.from(sources[i]), Array.from(outputs[s][i])];
+    for (const [before, after, what, moved] of data.links.links[s][i]) {
+      const name = data.links.happened[what];
+      const row = make("div", `link ${name}`);
+      [before, after].forEach((places, side) => {
+        const cell = make("p", "prose");
+        cell.dir = "auto";
+        for (let k = 0; k < places.length; k += 2) put(cell, (k ? " " : "") + characters[side].slice(places[k], places[k + 1]).join(""));
+        if (!places.length) cell.append(make("span", "empty", side ? "(dropped)" : "(added)"));
+        row.append(cell);
+      });
+      row.append(make("span", "chip", moved ? `${name}, moved` : name));
+      grid.append(row);
+    }
+    return grid;
+  };
+  const linkable = (i, s) => Boolean(data.links && sources && data.links.links[s]?.[i]);
 
   // What an output no longer has can only be shown in the words of the source.
   const gone = (i, s) => {
@@ -319,6 +483,18 @@
       line.append(span, " ");
     }
     return line;
+  };
+
+  // What was found in an output, in sentences.
+  const findings = (i, s) => {
+    const list = make("ul", "findings");
+    for (const [number, , , message] of facts.findings[s][i]) {
+      const item = make("li");
+      put(item, message);
+      item.prepend(make("span", "flag", facts.labels[number].label), " ");
+      list.append(item);
+    }
+    return list;
   };
 
   const legend = () => {
@@ -346,7 +522,10 @@
   const views = () => {
     const set = make("fieldset", "view");
     set.append(make("legend", "", "Show"));
-    const names = { plain: "texts", changes: "changes", ...(operations && sources ? { operations: "operations" } : {}) };
+    const names = { plain: "texts", changes: "changes", ...(operations && sources ? { operations: "operations" } : {}),
+                    ...(facts && sources ? { facts: "facts" } : {}),
+                    ...(linkable(state.items[state.chosen], 0) ? { columns: "side by side" } : {}) };
+    if (!(state.view in names)) state.view = "changes";
     for (const [value, name] of Object.entries(names)) {
       const label = make("label"), input = make("input");
       Object.assign(input, { type: "radio", name: "view", value, checked: state.view === value });
@@ -387,8 +566,11 @@
     }
     const i = state.items[state.chosen];
     const head = make("div", "head"), title = make("h3"), step = make("div", "step");
-    title.append("Item ");
-    put(title, ids[i]);
+    const link = make("a");
+    link.href = `#item-${encodeURIComponent(ids[i].toWellFormed?.() ?? ids[i])}`;
+    link.append("Item ");
+    put(link, ids[i]);
+    title.append(link);
     if (data.groups) { title.append(" of "); put(title, data.groups[i]); }
     for (const [name, by] of [["Previous", -1], ["Next", 1]]) {
       const button = make("button", "", name);
@@ -400,32 +582,43 @@
     head.append(title, step);
     const content = [head, views(), legend()];
     const drawn = (text, s) => state.view === "plain" || text === undefined ? prose(text ?? "")
+      : state.view === "columns" ? (s !== undefined && linkable(i, s) ? linked(i, s) : prose(text))
       : state.view === "operations" && s !== undefined ? operated(text, operations.groups[s][i], 2)
-      : state.view === "operations" ? prose(text) : compared(base(i), text);
+      : state.view === "facts" && s !== undefined ? operated(text, facts.findings[s][i], 2, facts.labels)
+      : ["operations", "facts"].includes(state.view) ? prose(text) : compared(base(i), text);
     if (sources) {
       // Operations on the source are those of the chosen system, or of the first.
       const s = Math.max(state.system, 0);
       const text = state.view === "operations" && outputs.length ? operated(sources[i], operations.groups[s][i], 1)
+        : state.view === "facts" && outputs.length ? operated(sources[i], facts.findings[s][i], 1, facts.labels)
         : state.view === "changes" && state.against !== "source" ? compared(base(i), sources[i]) : prose(sources[i]);
-      const part = block("Source", text, state.view === "operations" ? [make("span", "chip", `as changed by ${systems[s].slice(0, 60)}`)] : []);
+      const part = block("Source", text, ["operations", "facts"].includes(state.view) ? [make("span", "chip", `as changed by ${systems[s].slice(0, 60)}`)] : []);
       part.classList.add("source");
       content.push(part);
     }
     const ordered = systems.map((_, s) => s).sort((a, b) => (b === state.system) - (a === state.system) || a - b);
+    // The first dozen systems; the others where one asks for them.
+    const others = make("details", "others");
+    others.append(make("summary", "", `${systems.length - MOST} more systems`));
+    others.open = detail.querySelector("details.others")?.open ?? false;
     for (const s of ordered) {
       if (!outputs[s]) continue;
       const extra = metrics.map((metric, m) => make("span", "chip", `${metric.spec} ${shown(scores[m][s][i])}`));
       if (data.split[s][i] === "1") extra.push(make("span", "flag", "split"));
       if (data.copied[s][i] === "1") extra.push(make("span", "flag", "copied"));
+      if (facts && facts.wrong[s][i] === "1") extra.push(make("span", "flag", "facts"));
       const part = block(systems[s], drawn(outputs[s][i], s), extra);
       const lost = state.view === "operations" ? gone(i, s) : null;
       if (lost) part.append(lost);
+      if (state.view === "facts" && facts.findings[s][i].length) part.append(findings(i, s));
       if (s === state.system) part.classList.add("here");
-      content.push(part);
+      if (ordered.indexOf(s) < MOST) content.push(part);
+      else others.append(part);
     }
+    if (systems.length > MOST) content.push(others);
     if (references[i]?.length) {
-      const more = make("details"), summary = make("summary", "", `${references[i].length} reference${references[i].length === 1 ? "" : "s"}`);
-      more.open = detail.querySelector("details")?.open ?? true;
+      const more = make("details", "references"), summary = make("summary", "", `${references[i].length} reference${references[i].length === 1 ? "" : "s"}`);
+      more.open = detail.querySelector("details.references")?.open ?? !small;
       more.append(summary, ...references[i].map((text, k) => block(`Reference ${k + 1}`, drawn(text))));
       content.push(more);
     }
@@ -438,7 +631,7 @@
   if (!directed.length || directed.length < 2) $("order").querySelector("[value=disagreement]").remove();
   if (systems.length < 2) $("order").querySelector("[value=difference]").remove();
   for (const box of document.querySelectorAll(".filters input")) {
-    const possible = { split: data.split.some(Boolean), copied: data.copied.some(Boolean),
+    const possible = { split: data.split.some(Boolean), copied: data.copied.some(Boolean), facts: Boolean(facts && sources),
                        disagreement: directed.length > 1, difference: systems.length > 1 }[box.value];
     if (!possible) { box.parentElement.remove(); continue; }
     box.addEventListener("change", () => { box.checked ? state.filters.add(box.value) : state.filters.delete(box.value); refresh(); });
@@ -472,4 +665,42 @@
   });
   if (!sources) state.against = "s0";
   refresh();
+
+  // A link to an item shows it, whatever was filtered before.
+  const follow = () => {
+    let wanted = "";
+    try { wanted = decodeURIComponent(location.hash); } catch { return; }
+    const at = wanted.startsWith("#item-") ? ids.indexOf(wanted.slice(6)) : -1;
+    if (at < 0) return;
+    state.filters.clear();
+    for (const box of document.querySelectorAll(".filters input")) box.checked = false;
+    $("search").value = state.query = "";
+    choose();
+    refresh();
+    select(state.items.indexOf(at));
+    browser.scrollIntoView();
+  };
+  addEventListener("hashchange", follow);
+  follow();
+
+  // A mark of a plot opens the items behind it.
+  document.addEventListener("click", (event) => {
+    const mark = event.target.closest("[data-system]");
+    if (!mark) return;
+    const { system, metric, order, filter } = mark.dataset;
+    const set = (id, value) => { if (value !== undefined && [...$(id).options].some((option) => option.value === value)) $(id).value = value; };
+    set("system", system);
+    set("metric", metric);
+    set("order", order);
+    state.filters.clear();
+    for (const box of document.querySelectorAll(".filters input")) {
+      box.checked = box.value === filter;
+      if (box.checked) state.filters.add(filter);
+    }
+    Object.assign(state, { system: Number($("system").value), metric: Number($("metric").value), order: $("order").value });
+    refresh();
+    hide();
+    $("items").scrollIntoView();
+    list.focus({ preventScroll: true });
+  });
 })();

@@ -3,7 +3,7 @@
 print(plainly.audit(evalset, outputs={"A": outputs_a, "B": outputs_b}, metrics=["sari", MyMetric()]))
 """
 
-from plainly.questions.audit.attack import Attack, Item, attack
+from plainly.questions.audit.attack import Attack, Item, Replacement, Rewritten, attack
 from plainly.questions.audit.outcome import Audit, audit
 
-__all__ = ["Attack", "Audit", "Item", "attack", "audit"]
+__all__ = ["Attack", "Audit", "Item", "Replacement", "Rewritten", "attack", "audit"]

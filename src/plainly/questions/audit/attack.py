@@ -1,13 +1,13 @@
 """What an attack is: a small function that rewrites one output, and what a sound metric should make of it.
 
-An attack sees an item and a generator of random numbers and gives back the text that stands in for the output. It never
-touches sources or references. Where it finds nothing to do (no number to change, no second sentence to drop) it gives
-back the output as it was.
+An attack sees an item and a generator of random numbers and gives back the text that stands in for the output, or a
+``Rewritten``, which says place by place what was changed. It never touches sources or references. Where it finds
+nothing to do (no number to change, no second sentence to drop) it gives back the output as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal, TypeVar
@@ -16,9 +16,67 @@ import numpy as np
 
 from plainly.evalset import EvalSet
 from plainly.protocol import Needs
-from plainly.questions.audit.wordlists import names
+from plainly.questions.audit.names import Namer
 
 Expected = Literal["better", "worse", "unchanged"]
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """``before`` stood at ``start`` of the output, and ``after`` stands in its place; either may be empty."""
+
+    start: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A text that stands in for an output, and what was changed to make it, in the order of the text."""
+
+    text: str
+    changes: tuple[Replacement, ...] = ()
+
+    @property
+    def applied(self) -> bool:
+        """Whether there was anything to do."""
+        return bool(self.changes)
+
+    @property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Where each change stands in the text as it is now."""
+        spans, moved = [], 0
+        for change in self.changes:
+            start = change.start + moved
+            spans.append((start, start + len(change.after)))
+            moved += len(change.after) - len(change.before)
+        return tuple(spans)
+
+    @classmethod
+    def of(cls, output: str, places: Iterable[tuple[int, int, str]]) -> Rewritten:
+        """The output with other words at some places: (start, end, what stands there now), apart from each other."""
+        changes = [Replacement(start, output[start:end], after) for start, end, after in sorted(places)]
+        changes = [change for change in changes if change.before != change.after]
+        pieces, at = [], 0
+        for change in changes:
+            pieces += [output[at : change.start], change.after]
+            at = change.start + len(change.before)
+        return cls("".join([*pieces, output[at:]]), tuple(changes))
+
+    @classmethod
+    def between(cls, output: str, text: str) -> Rewritten:
+        """A text of which nothing else is known: one change, without what the two have in common at either end."""
+        if output == text:
+            return cls(text)
+        head = _in_common(output, text)
+        tail = _in_common(output[head:][::-1], text[head:][::-1])
+        return cls(text, (Replacement(head, output[head : len(output) - tail], text[head : len(text) - tail]),))
+
+
+def _in_common(text: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = enumerate(zip(text, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(text), len(other)))
 
 
 @dataclass(frozen=True)
@@ -33,9 +91,14 @@ class SystemOutputs:
         return tuple(Item(self, position) for position in range(len(self.outputs)))
 
     @cached_property
+    def namer(self) -> Namer:
+        """Who knows which words of these texts are names."""
+        return Namer.of([*self.outputs, *self.evalset.sources])
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names that occur in the outputs, each once: what ``swap-names`` puts in place of others."""
-        return tuple(dict.fromkeys(text[a:b] for text in self.outputs for a, b in names(text)))
+        return tuple(dict.fromkeys(text[a:b] for text in self.outputs for a, b in self.namer.spans(text)))
 
 
 @dataclass(frozen=True)
@@ -64,8 +127,8 @@ class Item:
         return int(self.position + 1 + rng.integers(n - 1)) % n if n > 1 else self.position
 
 
-Rewrite = Callable[[Item, np.random.Generator], str]
-Function = TypeVar("Function", bound=Callable[..., str])
+Rewrite = Callable[[Item, np.random.Generator], str | Rewritten]
+Function = TypeVar("Function", bound=Callable[..., str | Rewritten])
 
 
 @dataclass(frozen=True)
@@ -82,7 +145,13 @@ class Attack:
 
     def apply(self, system: SystemOutputs, rng: np.random.Generator) -> list[str]:
         """Every output, rewritten."""
-        return [self.rewrite(item, rng) for item in system.items]
+        rewritten = (self.rewrite(item, rng) for item in system.items)
+        return [text if isinstance(text, str) else text.text for text in rewritten]
+
+    def records(self, system: SystemOutputs, rng: np.random.Generator) -> list[Rewritten]:
+        """The texts that ``apply`` gives with the same random numbers, each with what was changed in it."""
+        rewritten = ((item.output, self.rewrite(item, rng)) for item in system.items)
+        return [text if isinstance(text, Rewritten) else Rewritten.between(output, text) for output, text in rewritten]
 
 
 ATTACKS: dict[str, Attack] = {}

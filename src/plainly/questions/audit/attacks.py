@@ -10,6 +10,7 @@ fits the drop of BLEU beside that of the replacing modifications), any word may 
 first of the longest.
 """
 
+import json
 import math
 import re
 import unicodedata
@@ -17,10 +18,10 @@ from functools import partial
 
 import numpy as np
 
-from plainly.questions.audit.attack import Item, attack
-from plainly.questions.audit.wordlists import like, lists, names, units
+from plainly.questions.audit.attack import Item, Rewritten, attack
+from plainly.questions.audit.wordlists import like, lists, units
 from plainly.text import sentences
-from plainly.text.words import spans
+from plainly.text.words import spans, words
 
 Rng = np.random.Generator
 
@@ -122,21 +123,23 @@ def repeat_clause(item: Item, rng: Rng) -> str:
 
 
 @attack("swap-names", "worse", "names replaced by names from other outputs")
-def swap_names(item: Item, rng: Rng) -> str:
-    text, pool = item.output, item.system.names
-    for start, end in reversed(names(text)):
-        others = len(pool) - 1
-        if others < 1:
-            return text
-        other = pool[int(rng.integers(len(pool)))]
-        if other == text[start:end]:
-            other = pool[(pool.index(other) + 1 + int(rng.integers(others))) % len(pool)]
-        text = text[:start] + other + text[end:]
-    return text
+def swap_names(item: Item, rng: Rng) -> Rewritten:
+    text, places = item.output, item.system.namer.spans(item.output)
+    own = set(words(f"{item.source}\n{text}"))
+    pool = [name for name in item.system.names if own.isdisjoint(words(name))] if places else []
+    others: dict[str, str] = {}  # a name that stands twice becomes the same other one
+    for start, end in places:
+        name = text[start:end]
+        if name not in others and pool:
+            # One of as many words, if there is any: "New York" is no name for a person, but as long as one.
+            alike = [other for other in pool if other.count(" ") == name.count(" ")] or pool
+            others[name] = alike[int(rng.integers(len(alike)))]
+            pool.remove(others[name])
+    return Rewritten.of(text, [(start, end, others.get(text[start:end], text[start:end])) for start, end in places])
 
 
 @attack("swap-numbers", "worse", "every number replaced by another with as many digits")
-def swap_numbers(item: Item, rng: Rng) -> str:
+def swap_numbers(item: Item, rng: Rng) -> Rewritten:
     def another(match: re.Match[str]) -> str:
         digits = len(match[0])
         least = 10 ** (digits - 1) if digits > 1 else 0
@@ -146,22 +149,22 @@ def swap_numbers(item: Item, rng: Rng) -> str:
         room = 10**digits - least
         return str(least + (int(match[0]) - least + int(rng.integers(1, room))) % room)
 
-    return _NUMBER.sub(another, item.output)
+    return Rewritten.of(item.output, [(*match.span(), another(match)) for match in _NUMBER.finditer(item.output)])
 
 
 @attack("negate", "worse", "the opposite: a not put in, or taken out where there is one", random=False)
-def negate(item: Item, rng: Rng) -> str:
+def negate(item: Item, rng: Rng) -> Rewritten:
     text = item.output
-    if _NOT.search(text):
-        return _NOT.sub(_affirmed, text, count=1)
+    if negated := _NOT.search(text):
+        return Rewritten.of(text, [(*negated.span(), _affirmed(negated))])
     if auxiliary := _AUXILIARY.search(text):
-        return f"{text[: auxiliary.end()]} not{text[auxiliary.end() :]}"
+        return Rewritten.of(text, [(auxiliary.end(), auxiliary.end(), " not")])
     if not _LATIN.search(text):
-        return text
+        return Rewritten(text)
     # Without an auxiliary to put it after, "not" goes before the whole statement.
-    head, rest = text[: len(text) - len(text.lstrip())], text.lstrip()
-    first = rest[0].lower() if rest.split()[0].lower() in _PLAIN_OPENINGS else rest[0]
-    return f"{head}It is not true that {first}{rest[1:]}"
+    head = len(text) - len(text.lstrip())
+    opening = text[head].lower() if text.split()[0].lower() in _PLAIN_OPENINGS else text[head]
+    return Rewritten.of(text, [(head, head + 1, f"It is not true that {opening}")])
 
 
 def _affirmed(negated: re.Match[str]) -> str:
@@ -214,24 +217,61 @@ def other_reference(item: Item, rng: Rng) -> str:
 
 
 @attack("hallucinate", "worse", "a clause at the end that the source does not say")
-def hallucinate(item: Item, rng: Rng) -> str:
+def hallucinate(item: Item, rng: Rng) -> Rewritten:
     text = item.output
-    if not text.strip():
-        return text
-    clauses = lists().clauses
     closing = _CLOSING.search(text)
     end = closing.start() if closing else len(text)
+    if not text[:end].strip():
+        return Rewritten(text)
+    clauses = lists().clauses
     comma = " , " if text[end:].strip() and text[end].isspace() else ", "  # as the text has its punctuation
-    return f"{text[:end]}{comma}{clauses[int(rng.integers(len(clauses)))]}{text[end:]}" if end else text
+    return Rewritten.of(text, [(end, end, comma + clauses[int(rng.integers(len(clauses)))])])
+
+
+@attack("refusal", "worse", "a sentence that declines to answer, as chat models write them")
+def refusal(item: Item, rng: Rng) -> str:
+    refusals = lists().refusals
+    return refusals[int(rng.integers(len(refusals)))]
+
+
+@attack("empty", "worse", "nothing at all", random=False)
+def empty(item: Item, rng: Rng) -> str:
+    return ""
+
+
+@attack("repeat-five-times", "worse", "the whole output five times over", random=False)
+def repeat_five_times(item: Item, rng: Rng) -> Rewritten:
+    text = item.output.rstrip()
+    return Rewritten.of(item.output, [(len(text), len(text), f" {text}" * 4)]) if text else Rewritten(item.output)
+
+
+@attack("chatty-opening", "worse", 'before it, an opening as chat models write: "Sure, here is a simpler version:"')
+def chatty_opening(item: Item, rng: Rng) -> Rewritten:
+    openings = lists().openings
+    return _wrapped(item.output, f"{openings[int(rng.integers(len(openings)))]} ", "")
+
+
+@attack("markdown-wrapper", "worse", "in bold under a heading of Markdown, as chat models write", random=False)
+def markdown_wrapper(item: Item, rng: Rng) -> Rewritten:
+    return _wrapped(item.output, "## Simplified text\n\n**", "**")
+
+
+@attack("json-wrapper", "worse", "as the value of a field in JSON", random=False)
+def json_wrapper(item: Item, rng: Rng) -> str:
+    return json.dumps({"simplified": item.output}, ensure_ascii=False) if item.output.strip() else item.output
+
+
+def _wrapped(text: str, before: str, after: str) -> Rewritten:
+    return Rewritten.of(text, [(0, 0, before), (len(text), len(text), after)]) if text.strip() else Rewritten(text)
 
 
 @attack("rarer-synonyms", "worse", "common words replaced by rarer ones of the same meaning", random=False)
-def rarer_synonyms(item: Item, rng: Rng) -> str:
+def rarer_synonyms(item: Item, rng: Rng) -> Rewritten:
     return _exchange(item.output, lists().rarer)
 
 
 @attack("commoner-synonyms", "better", "rare words replaced by commoner ones of the same meaning", random=False)
-def commoner_synonyms(item: Item, rng: Rng) -> str:
+def commoner_synonyms(item: Item, rng: Rng) -> Rewritten:
     return _exchange(item.output, lists().commoner)
 
 
@@ -241,9 +281,8 @@ def oracle(item: Item, rng: Rng) -> str:
     return references[int(rng.integers(len(references)))]
 
 
-def _exchange(text: str, others: dict[str, str]) -> str:
-    for start, end in reversed(spans(text)):
-        word = text[start:end]
-        if (other := others.get(word.lower())) is not None:
-            text = text[:start] + like(other, word) + text[end:]
-    return text
+def _exchange(text: str, others: dict[str, str]) -> Rewritten:
+    words = ((start, end, text[start:end]) for start, end in spans(text))
+    return Rewritten.of(
+        text, [(start, end, like(others[word.lower()], word)) for start, end, word in words if word.lower() in others]
+    )

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from plainly import engines
+from plainly import engines, registry
 from plainly.files import write_whole
 from plainly.inputs.texts import TextArguments, take
 from plainly.progress import Progress, unseen
@@ -14,9 +14,10 @@ from plainly.protocol import Metric
 from plainly.questions.audit import figures, prose
 from plainly.questions.audit.attack import Attack
 from plainly.questions.audit.catalogue import chosen
-from plainly.questions.audit.sweep import LEVELS, SEED, TRIALS, Sweep, sweep
+from plainly.questions.audit.sweep import LEVELS, SEED, Sweep, first_trial, sweep
 from plainly.questions.audit.tabulation import DEFAULT_TABLES, TABLES, named_tables
 from plainly.questions.audit.verdict import Verdict, judge
+from plainly.questions.doctor import diagnose
 from plainly.questions.score import chosen_metrics
 from plainly.render.tables import delimited, markdown
 from plainly.result import Note, Record, Result, Table, warnings
@@ -31,6 +32,7 @@ class Audit(Result):
     sweep: Sweep
     shown: tuple[str, ...] = DEFAULT_TABLES
     intervals: bool = False  # whether the table of levels says where 95 % of the trials lie
+    remarks: tuple[Note, ...] = ()
 
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
@@ -72,6 +74,7 @@ class Audit(Result):
                     "attack": attack,
                     "metric": spec,
                     "touched": self.sweep.touched[system, attack],
+                    "worse": self.sweep.worse[system, attack, spec],
                     "outputs": {
                         output: {side: getattr(curve, side)[:, column].tolist() for side in _SIDES}
                         for column, output in enumerate(design.metrics[spec].outputs)
@@ -88,12 +91,26 @@ class Audit(Result):
     def notes(self) -> list[Note]:
         design = self.sweep.design
         how = f"{len(design.evalset)} items, {design.trials} trials of each attack, seed {design.seed}."
-        return [*(Note(said, "claim", where=spec) for spec, said in self.paragraphs.items()), Note(how)]
+        return [*(Note(said, "claim", where=spec) for spec, said in self.paragraphs.items()), Note(how), *self.remarks]
+
+    def changes(self) -> list[Record]:
+        """Every place that the first trial of each attack changed: what stood there, and what stands there now."""
+        design = self.sweep.design
+        return [
+            {"system": system, "attack": attack.name, "id": id, **vars(change)}
+            for system, outputs in design.outputs.items()
+            for attack in design.attacks
+            for id, record in zip(design.evalset.ids, first_trial(design, attack, outputs), strict=True)
+            for change in record.changes
+        ]
 
     def write(self, directory: Path) -> None:
-        """Write all tables there as Markdown and CSV, every number of the curves, and the verdicts in words."""
-        records = self.records()
-        write_whole(directory / "curves.csv", _csv(list(records[0]), [list(record.values()) for record in records]))
+        """Write all tables there as Markdown and CSV, every number of the curves, what the first trials changed, and
+        the verdicts in words."""
+        for name, records in (("curves", self.records()), ("changes", self.changes())):
+            write_whole(
+                directory / f"{name}.csv", _csv(list(records[0]), [list(record.values()) for record in records])
+            )
         for name in TABLES:
             tables = self._tables(name, intervals=True)
             page = "\n\n".join(f"{table.caption}\n\n{markdown(table)}" for table in tables)
@@ -132,7 +149,7 @@ def audit(
     metrics: str | Sequence[str | Metric | object] | None = None,
     attacks: str | Sequence[str | Attack] = "all",
     levels: Sequence[float] = LEVELS,
-    trials: int = TRIALS,
+    trials: int | None = None,
     seed: int = SEED,
     processes: int = 1,
     engine: engines.Engine | None = None,
@@ -144,16 +161,17 @@ def audit(
     """Find out whether metrics can be fooled on what systems wrote (texts are given as to ``plainly.score``).
 
     ``metrics`` are specs, metrics, or objects with ``measure`` and ``score``; ``attacks`` are names, ``all``,
-    ``paper``, or attacks of your own; ``levels`` are shares of the outputs. ``tables`` says which tables the result
-    shows, by name or ``all``, and ``intervals`` whether they say where 95 % of the trials lie. More than one process
-    needs a script that guards its start with ``if __name__ == "__main__":``.
+    ``paper``, or attacks of your own; ``levels`` are shares of the outputs; ``trials`` are 100, or 5 with learned
+    metrics. ``tables`` says which tables the result shows, by name or ``all``, and ``intervals`` whether they say where
+    95 % of the trials lie. More than one process needs a script that guards its start with
+    ``if __name__ == "__main__":``.
     """
     shown = named_tables(tables)
     inputs = take(data, **texts)
     swept = sweep(
         inputs.evalset,
         {system or "outputs": outputs for system, outputs in inputs.outputs.items()},
-        chosen_metrics(cast("Sequence[str | Metric] | None", metrics), inputs.has_references),
+        chosen_metrics(cast("Sequence[str | Metric] | None", metrics), inputs.has_references, inputs.language),
         chosen(attacks, inputs.evalset),
         levels=levels,
         trials=trials,
@@ -161,7 +179,9 @@ def audit(
         engine=engine or engines.engine("local", processes=processes),
         progress=progress,
     )
-    return Audit(swept, shown, intervals)
+    specs = [spec for spec in swept.design.metrics if spec.partition("(")[0] in registry.METRICS]
+    language = diagnose(inputs.evalset, inputs.outputs, specs, quick=True, only=("metric-language",))
+    return Audit(swept, shown, intervals, (*inputs.notes, *language))
 
 
 def _csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

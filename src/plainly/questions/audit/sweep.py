@@ -8,6 +8,7 @@ Every (attack, trial) has its own stream of random numbers, so a table is the sa
 for any choice of other attacks beside.
 """
 
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,14 +21,15 @@ from plainly.engines.local import LocalEngine
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.progress import Progress, Tell, unseen
-from plainly.protocol import Floats, Metric
-from plainly.questions.audit.attack import Attack, SystemOutputs
+from plainly.protocol import Floats, Metric, suited
+from plainly.questions.audit.attack import Attack, Rewritten, SystemOutputs
 from plainly.questions.audit.own import as_metric
 from plainly.sampling import Sampling
 from plainly.scoring.evaluate import evaluate, measure
 
 LEVELS = tuple(step / 10 for step in range(1, 11))
 TRIALS = 100
+TRIALS_BY_MODEL = 5  # where a metric reads every attacked output with a model, which takes a hundred times as long
 SEED = Sampling().seed
 
 # Few enough for a bar that moves and for even work, many enough to be worth sending.
@@ -83,6 +85,8 @@ class Sweep:
     signatures: Mapping[str, str]
     curves: Mapping[tuple[str, str, str], Curve] = field(repr=False)
     touched: Mapping[tuple[str, str], float]  # (system, attack) → share of outputs that the attack changes at 100 %
+    # (system, attack, metric) → share of those outputs whose own score gets worse; NaN where none is changed
+    worse: Mapping[tuple[str, str, str], float] = field(repr=False)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -99,8 +103,9 @@ class Sweep:
 
 # Trials of one attack on one system that are done together.
 _Group = tuple[str, Attack, range]
-# What comes of them: by metric (trials, levels, outputs), and the share of outputs that the attack changes.
-_GroupScores = tuple[dict[str, Floats], float]
+# What comes of them: by metric (trials, levels, outputs), the share of outputs that the attack changes, and by metric
+# the share of all outputs whose own score gets worse.
+_GroupScores = tuple[dict[str, Floats], float, dict[str, float]]
 
 
 def sweep(
@@ -110,22 +115,26 @@ def sweep(
     attacks: Sequence[Attack],
     *,
     levels: Sequence[float] = LEVELS,
-    trials: int = TRIALS,
+    trials: int | None = None,
     seed: int = SEED,
     engine: Engine | None = None,
     progress: Progress = unseen,
 ) -> Sweep:
     """Attack every system in every way and score it with every metric at every level.
 
+    Unless you say how many, there are 100 trials, or 5 where one of the metrics reads with a model.
+
     Trials are done in this process, or by an ``engine`` (plainly.engines), which gives the same numbers. Several
     processes need metrics and attacks that can be sent to another one, and a script that guards its start with
     ``if __name__ == "__main__":``, as Python's multiprocessing does.
     """
-    adapted = [(spec, as_metric(spec)) for spec in metrics]
+    adapted = [(spec, suited(as_metric(spec), evalset)) for spec in metrics]
     named = {spec if isinstance(spec, str) else repr(metric): metric for spec, metric in adapted}
     texts = {system: tuple(of_system) for system, of_system in outputs.items()}
+    if trials is None:
+        trials = TRIALS_BY_MODEL if any(hasattr(metric, "batch_tolerance") for metric in named.values()) else TRIALS
     design = Design(evalset, texts, named, tuple(attacks), tuple(levels), trials, seed)
-    unharmed = evaluate(evalset, texts, list(named.values()), sampling=None)
+    unharmed = evaluate(evalset, texts, list(named.values()), sampling=None, progress=progress)
     rows = {system: {spec: unharmed[system][repr(metric)].rows for spec, metric in named.items()} for system in texts}
     # An attack that writes the same every time is one group, measured once.
     groups = [
@@ -144,10 +153,18 @@ def sweep(
     for (system, name), of_attack in by_attack.items():
         for spec, metric in named.items():
             baseline = metric.score(rows[system][spec].sum(axis=0))
-            curves[system, name, spec] = _curve(design, baseline, [scores[spec] for scores, _ in of_attack])
-    changed = {key: float(np.mean([touched for _, touched in of_attack])) for key, of_attack in by_attack.items()}
+            curves[system, name, spec] = _curve(design, baseline, [scores[spec] for scores, *_ in of_attack])
+    changed = {key: float(np.mean([touched for _, touched, _ in of_attack])) for key, of_attack in by_attack.items()}
+    worse = {
+        (*key, spec): float(np.mean([of_group[spec] for *_, of_group in of_attack])) / changed[key]
+        if changed[key]
+        else math.nan
+        for key, of_attack in by_attack.items()
+        for spec in named
+    }
     scores = unharmed[next(iter(texts))]
-    return Sweep(design, {spec: str(scores[repr(metric)].signature) for spec, metric in named.items()}, curves, changed)
+    signatures = {spec: str(scores[repr(metric)].signature) for spec, metric in named.items()}
+    return Sweep(design, signatures, curves, changed, worse)
 
 
 @dataclass(frozen=True)
@@ -166,7 +183,8 @@ class _TrialRunner:
         design, system, unharmed = self.design, self._systems[name], self.unharmed[name]
         totals: dict[str, list[Floats]] = {spec: [] for spec in design.metrics}
         changes: dict[str, Floats] = {}
-        touched = []
+        touched: list[float] = []
+        worse: dict[str, list[float]] = {spec: [] for spec in design.metrics}
         for trial in trials:
             rng = trial_rng(design.seed, attack.name, trial)
             order = rng.permutation(len(design.evalset))
@@ -175,13 +193,29 @@ class _TrialRunner:
                 touched.append(float(np.mean([a != b for a, b in zip(attacked, system.outputs, strict=True)])))
                 rows = dict(measure(design.evalset, {name: attacked}, design.metrics))[name]
                 changes = {spec: rows[spec] - unharmed[spec] for spec in rows}
+                for spec, of_metric in worse.items():
+                    of_metric.append(_share_worse(design.metrics[spec], unharmed[spec], rows[spec]))
             for spec, change in changes.items():
                 running = np.zeros((len(order) + 1, change.shape[1]))
                 np.cumsum(change[order], axis=0, out=running[1:])
                 totals[spec].append(unharmed[spec].sum(axis=0) + running[design.counts])
-        tell(len(trials))
+            tell(1)
         scores = {spec: design.metrics[spec].score(np.array(of_metric)) for spec, of_metric in totals.items()}
-        return scores, float(np.mean(touched))
+        return scores, float(np.mean(touched)), {spec: float(np.mean(shares)) for spec, shares in worse.items()}
+
+
+def _share_worse(metric: Metric, before: Floats, after: Floats) -> float:
+    """The share of outputs whose own headline score is worse than before; what is undefined is not worse."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = metric.score(after)[:, 0] - metric.score(before)[:, 0]
+    return float(np.mean(moved > 0 if metric.better == "lower" else moved < 0))
+
+
+def first_trial(design: Design, attack: Attack, outputs: Sequence[str]) -> list[Rewritten]:
+    """What the first trial of an attack wrote, with what it changed where."""
+    rng = trial_rng(design.seed, attack.name, 0)
+    rng.permutation(len(design.evalset))  # the order of the trial, drawn before
+    return attack.records(SystemOutputs(design.evalset, tuple(outputs)), rng)
 
 
 def trial_rng(seed: int, attack: str, trial: int) -> np.random.Generator:

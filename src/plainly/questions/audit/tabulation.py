@@ -3,6 +3,8 @@
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from plainly.errors import UnknownName
 from plainly.questions.audit.sweep import Curve, Sweep
 from plainly.questions.audit.verdict import Effect, Verdict
@@ -87,6 +89,28 @@ def gameability(sweep: Sweep, verdicts: Sequence[Verdict]) -> Table:
     )
 
 
+def items(sweep: Sweep, verdicts: Sequence[Verdict]) -> Table:
+    """On how many of the outputs that an attack changes each metric's own score of the output gets worse."""
+    rows = []
+    for place, attack in enumerate(sweep.design.attacks):
+        worse = [
+            np.array([sweep.worse[system, attack.name, verdict.metric] for system in sweep.systems])
+            for verdict in verdicts
+        ]
+        shares = [
+            float(of_metric[~np.isnan(of_metric)].mean()) if not np.isnan(of_metric).all() else math.nan
+            for of_metric in worse
+        ]
+        touched = percent(verdicts[0].effects[place].touched)
+        rows.append((attack.name, attack.expected, touched, *map(percent, shares)))
+    return Table(
+        ("attack", "should be", "applies to", *(verdict.metric for verdict in verdicts)),
+        tuple(rows),
+        caption="Of the outputs that the attack changes, how many get a worse score of their own",
+        text_columns=_TEXT,
+    )
+
+
 def flips(verdicts: Sequence[Verdict]) -> Table:
     """How much of which attack changes who wins: first who could win by it, then how the winner loses."""
     rows = []
@@ -123,6 +147,7 @@ def form(sweep: Sweep) -> Table:
 # Each gives one table, or one for each system; the last argument is whether to show where 95 % of the trials lie.
 TABLES: dict[str, Callable[[Sweep, Sequence[Verdict], bool], list[Table]]] = {
     "gameability": lambda sweep, verdicts, _: [gameability(sweep, verdicts)],
+    "items": lambda sweep, verdicts, _: [items(sweep, verdicts)],
     "flips": lambda sweep, verdicts, _: [flips(verdicts)] if len(sweep.systems) > 1 else [],
     "overview": lambda sweep, *_: [overview(sweep)],
     "levels": lambda sweep, _, intervals: [levels(sweep, system, intervals=intervals) for system in sweep.systems],

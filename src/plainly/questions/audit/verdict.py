@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plainly.metrics.means import ratio
 from plainly.protocol import Better, Floats
 from plainly.questions.audit.attack import Attack, Expected
 from plainly.questions.audit.sweep import Sweep
@@ -105,13 +106,15 @@ def judge(sweep: Sweep, spec: str) -> Verdict:
 
 def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float) -> Effect:
     curves = np.array([sweep.headline(system, attack.name, spec) for system in sweep.systems])
-    gains = sign * np.nanmean(curves - curves[:, :1], axis=0) if not np.isnan(curves).all() else curves[0]
+    gains = sign * _means(curves - curves[:, :1])
     wrong = {"worse": gains, "better": -gains, "unchanged": np.abs(gains)}[attack.expected]
     if sweep.design.metrics[spec].better == "neither":
         wrong = np.zeros_like(gains)  # it claims no direction, so none is wrong
     defined = np.where(np.isnan(wrong[1:]), -np.inf, wrong[1:])
     worst = int(defined.argmax()) + 1
-    at = worst if wrong[worst] > 0 else len(gains) - 1
+    # With every output gone, some metrics are undefined: then the highest level that they have a value for.
+    highest = max(np.flatnonzero(~np.isnan(gains[1:])) + 1, default=len(gains) - 1)
+    at = worst if wrong[worst] > 0 else int(highest)
     over = max(float(wrong[at]), 0.0)
     return Effect(
         metric=spec,
@@ -124,6 +127,11 @@ def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float)
         wrong_spreads=over / spread,
         touched=float(np.mean([sweep.touched[system, attack.name] for system in sweep.systems])),
     )
+
+
+def _means(curves: Floats) -> Floats:
+    """The mean over the systems that have a value, level by level; NaN where none has."""
+    return ratio(np.nansum(curves, axis=0), (~np.isnan(curves)).sum(axis=0).astype(np.float64))
 
 
 def _flips(sweep: Sweep, spec: str, attack: str, sign: float, ranked: Sequence[str]) -> Iterator[Flip]:

@@ -6,16 +6,20 @@ import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 
-from plainly.text import sentences
 from plainly.text.words import spans
 
 
 @dataclass(frozen=True)
 class Lists:
-    """Own word lists, read once: rare words, clauses that no source says, and pairs of a common and a rarer word."""
+    """Own word lists, read once: rare words, clauses that no source says, refusals and openings as chat models write
+    them, capitalised words that name nobody, and pairs of a common and a rarer word."""
 
     rare: tuple[str, ...]
     clauses: tuple[str, ...]
+    refusals: tuple[str, ...]
+    openings: tuple[str, ...]
+    titles: frozenset[str]
+    no_names: frozenset[str]
     rarer: dict[str, str]
     commoner: dict[str, str]
 
@@ -26,10 +30,18 @@ def lists() -> Lists:
     pairs = [line.split() for line in listed["synonyms"]["pairs"].splitlines() if line]
     return Lists(
         rare=tuple(listed["rare"]["words"].split()),
-        clauses=tuple(line for line in listed["hallucinations"]["clauses"].splitlines() if line),
+        clauses=_lines(listed["hallucinations"]["clauses"]),
+        refusals=_lines(listed["chat"]["refusals"]),
+        openings=_lines(listed["chat"]["openings"]),
+        titles=frozenset(listed["names"]["titles"].split()),
+        no_names=frozenset(listed["names"]["not_names"].split()),
         rarer=dict(pairs),
         commoner={rare: common for common, rare in reversed(pairs)},  # of several common words, the first
     )
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line for line in text.splitlines() if line)
 
 
 def units(text: str) -> tuple[list[str], str]:
@@ -45,20 +57,6 @@ def units(text: str) -> tuple[list[str], str]:
         return chunks, " "
     cuts = sorted({0, len(chunks[0]), *(edge for span in spans(chunks[0]) for edge in span)})
     return [chunks[0][a:b] for a, b in itertools.pairwise(cuts)], ""
-
-
-def names(text: str) -> list[tuple[int, int]]:
-    """Where capitalised words stand that do not begin a sentence: names, as far as one can tell without a tagger."""
-    begins, at = set(), 0
-    for sentence in sentences.split(text):
-        at = text.index(sentence, at)
-        begins.add(at + next(iter(spans(sentence)), (0, 0))[0])
-        at += len(sentence)
-    return [(start, end) for start, end in spans(text) if start not in begins and _is_name(text[start:end])]
-
-
-def _is_name(word: str) -> bool:
-    return word[0].isupper() and word != "I" and not word.startswith(("I'", "I’"))
 
 
 def like(word: str, model: str) -> str:

@@ -6,18 +6,20 @@
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Unpack
 
 from plainly import registry
-from plainly.errors import UnknownName
+from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
+from plainly.inputs.checks import check_length
 from plainly.inputs.texts import Inputs, TextArguments, take
 from plainly.protocol import Metric
-from plainly.questions.doctor import alignment, content, notation
-from plainly.questions.doctor import language as languages
+from plainly.questions.doctor import alignment, answers, content, language, notation
+from plainly.questions.doctor.mending import CHANGES, Mended, mend, targets, write
 from plainly.questions.doctor.subject import CHECKS, Subject
 from plainly.render.numbers import counted
 from plainly.result import Listing, Note, Record, Result, Table
@@ -25,7 +27,7 @@ from plainly.result import Listing, Note, Record, Result, Table
 __all__ = ["CHECKS", "EXPLANATIONS", "Diagnosis", "Subject", "diagnose", "doctor", "explain"]
 
 # The modules of checks; importing them registers what they check.
-MODULES = (content, notation, alignment, languages)
+MODULES = (content, notation, alignment, language, answers)
 
 EXPLANATIONS = tomllib.loads(files(__name__).joinpath("codes.toml").read_text(encoding="utf-8"))
 
@@ -38,6 +40,8 @@ class Diagnosis(Result):
     items: int
     systems: int
     warnings: tuple[Note, ...]
+    changes: tuple[Mended, ...] = ()
+    fixed: str | None = None  # the directory into which cleaned copies were written
 
     def records(self) -> list[Record]:
         return [{**warning.json(), "items": " ".join(warning.ids)} for warning in self.warnings]
@@ -49,6 +53,7 @@ class Diagnosis(Result):
             "items": self.items,
             "checks": list(CHECKS),
             "warnings": [warning.json() for warning in self.warnings],
+            **({"changes": [asdict(change) for change in self.changes]} if self.fixed is not None else {}),
         }
 
     def tables(self) -> list[Table]:
@@ -60,11 +65,16 @@ class Diagnosis(Result):
         seen = len({warning.code for warning in self.warnings})
         summary = f"{len(CHECKS)} checks on {counted(self.items, 'item')}{systems}: "
         if not seen:
-            return [Note(f"{summary}nothing found.")]
-        return [
-            Note(f"{summary}{seen} found something."),
-            Note(f"What a code means: plainly doctor --explain {self.warnings[0].code}"),
-        ]
+            notes = [Note(f"{summary}nothing found.")]
+        else:
+            notes = [
+                Note(f"{summary}{seen} found something."),
+                Note(f"What a code means: plainly doctor --explain {self.warnings[0].code}"),
+            ]
+        if self.fixed is not None:
+            changed = f"{counted(len(self.changes), 'output')} of them changed; every change is in {CHANGES}"
+            notes.append(Note(f"Cleaned copies are in {self.fixed}, {changed}. What is not mended needs a new answer."))
+        return notes
 
     def __repr__(self) -> str:
         return super().__repr__() or self.notes()[0].message
@@ -74,21 +84,33 @@ def doctor(
     data: Any = None,
     *,
     metrics: str | Sequence[str | Metric] = (),
-    language: str | None = None,
+    fix: str | Path | None = None,
+    force: bool = False,
     **texts: Unpack[TextArguments],
 ) -> Diagnosis:
     """Every check on every item of a set and on what systems wrote for it; a set may be looked at without outputs.
 
-    ``metrics`` are those to be used, since some faults matter only to some; ``language`` is the expected one ("en").
+    ``metrics`` are those to be used, since some faults matter only to some. ``fix`` is a directory for copies of the
+    outputs without what models put around answers, and a list of every change.
     """
-    if language is not None and language not in languages.LANGUAGES:
-        raise UnknownName("language", language, languages.LANGUAGES, see="plainly doctor --help")
     inputs = _inputs(data, texts)
+    if fix is not None:
+        if not inputs.outputs:
+            raise BadInput("There are no outputs to mend; name a file with some.")
+        targets(Path(fix), list(inputs.outputs), force=force)
     if isinstance(metrics, str):
         metrics = registry.split_specs(metrics)
     specs = [metric if isinstance(metric, str) else repr(metric) for metric in metrics]
-    warnings = diagnose(inputs.evalset, inputs.outputs, specs, language=language)
-    return Diagnosis(inputs.evalset.name, len(inputs.evalset), len(inputs.outputs), tuple(warnings))
+    for system, lines in inputs.outputs.items():
+        called = f"outputs[{system!r}]" if system else "outputs"
+        check_length(called, lines, against="the set", expected=len(inputs.evalset))
+    warnings = diagnose(inputs.evalset, inputs.outputs, specs)
+    diagnosis = Diagnosis(inputs.evalset.name, len(inputs.evalset), len(inputs.outputs), tuple(warnings))
+    if fix is None:
+        return diagnosis
+    cleaned, changes = mend(inputs.evalset, inputs.outputs)
+    write(Path(fix), inputs.evalset, cleaned, changes, force=force)
+    return replace(diagnosis, changes=tuple(changes), fixed=str(fix))
 
 
 def diagnose(
@@ -96,12 +118,13 @@ def diagnose(
     outputs: Mapping[str, Sequence[str]],
     specs: Sequence[str] = (),
     *,
-    language: str | None = None,
     quick: bool = False,
+    only: Collection[str] = (),
 ) -> list[Note]:
-    """The warnings of all checks on every item, or ``quick`` on some two hundred: cheap enough for every run."""
-    subject = Subject(evalset, outputs, tuple(specs), language, quick)
-    return [replace(warning, code=code) for code, check in CHECKS.items() for warning in check(subject)]
+    """The warnings of all checks, or ``only`` of some, on every item, or ``quick`` on some two hundred."""
+    subject = Subject(evalset, outputs, tuple(specs), evalset.language or None, quick)
+    checks = {code: check for code, check in CHECKS.items() if not only or code in only}
+    return [replace(warning, code=code) for code, check in checks.items() for warning in check(subject)]
 
 
 def explain(*asked: str) -> Listing:

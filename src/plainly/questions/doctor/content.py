@@ -4,9 +4,11 @@ import hashlib
 import re
 from collections.abc import Iterator
 
+from plainly.evalset import Absent
 from plainly.questions.doctor.subject import UNNAMED, Collection, Subject, check, some, warning
 from plainly.render.numbers import percent
 from plainly.result import Note
+from plainly.scoring.sanity import reference_systems
 
 _ENDS = re.compile(r"[.!?…。！？؟।]['\"”’)\]»]*\s*$|&quot;\s*$|['’]{2}\s*$|-RRB-\s*$")
 _REWARDS_COPIES = re.compile(r"sari\(.*variant\s*=\s*(hf|t2t)\b")
@@ -46,7 +48,7 @@ def reference_is_source(subject: Subject) -> Iterator[Note]:
 @check("empty-outputs")
 def empty_outputs(subject: Subject) -> Iterator[Note]:
     for texts in subject.systems.values():
-        empty = [place for place, line in enumerate(texts.lines) if not line.strip()]
+        empty = [place for place, line in enumerate(texts.lines) if not line.strip() and not isinstance(line, Absent)]
         if empty:
             yield texts.warning(f"empty for {texts.items(empty)}.", empty)
 
@@ -84,17 +86,23 @@ def fewer_references(subject: Subject) -> Iterator[Note]:
 
 @check("truncated")
 def truncated(subject: Subject) -> Iterator[Note]:
-    sources = subject.evalset.sources
     for texts in subject.systems.values():
-        whole = [
-            place
-            for place, (line, owner) in enumerate(zip(texts.lines, texts.owners, strict=True))
-            if line.strip() and _ENDS.search(sources[owner])
-        ]
-        cut = [place for place in whole if not _ENDS.search(texts.lines[place])]
-        if len(cut) >= 5 and len(cut) > _MANY_CUT * len(whole):
-            message = f"{len(cut)} of {len(whole)} outputs do not end where a sentence ends; the first is item "
+        cut, whole = cut_off(subject, texts)
+        if cut:
+            message = f"{len(cut)} of {whole} outputs do not end where a sentence ends; the first is item "
             yield texts.warning(f"{message}{texts.ids(cut)[0]}, “…{texts.lines[cut[0]][-25:]}”.", cut)
+
+
+def cut_off(subject: Subject, texts: Collection) -> tuple[list[int], int]:
+    """The places of outputs without an end where their sources have one, if they are many; and of how many."""
+    sources = subject.evalset.sources
+    whole = [
+        place
+        for place, (line, owner) in enumerate(zip(texts.lines, texts.owners, strict=True))
+        if line.strip() and _ENDS.search(sources[owner])
+    ]
+    cut = [place for place in whole if not _ENDS.search(texts.lines[place])]
+    return (cut if len(cut) >= 5 and len(cut) > _MANY_CUT * len(whole) else []), len(whole)
 
 
 @check("copies")
@@ -103,6 +111,15 @@ def copies(subject: Subject) -> Iterator[Note]:
         total = len(texts.lines)
         if total >= 5 and len(copied) > _MANY_COPIES * total:
             yield texts.warning(f"{len(copied)} of {total} outputs are the source, word for word.", copied)
+
+
+@check("output-is-reference")
+def output_is_reference(subject: Subject) -> Iterator[Note]:
+    for system, items in reference_systems(subject.evalset, subject.outputs, subject.chosen).items():
+        texts = subject.systems[system]
+        message = f"{len(items)} of {len(texts.lines)} outputs are a reference of their own item, word for word: "
+        places = [texts.owners.index(item) for item in items[:20]]
+        yield texts.warning(f"{message}scored against itself it beats everyone, which proves nothing.", places)
 
 
 @check("copy-rewarding-metric")

@@ -1,67 +1,105 @@
-"""Which language is a text in? Small words decide among languages of one script; the script decides the rest.
-
-This is no language identifier: it knows when outputs are plainly not in the language of their sources.
-"""
+"""Is every text in the language that the set is in, and does every metric work in that language?"""
 
 import re
-import tomllib
-from collections import Counter
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from plainly.questions.doctor.subject import Subject, check
+from plainly import registry
+from plainly.errors import way
+from plainly.metrics.languages import made_for, shown, works_in
+from plainly.protocol import Metric
+from plainly.questions.doctor.subject import Collection, Subject, check, warning
+from plainly.render.numbers import listed
 from plainly.result import Note
+from plainly.text.languages.detection import named
 
-_KNOWN = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
-_NAMES: dict[str, str] = _KNOWN["names"]
-LANGUAGES = tuple(_NAMES)
-
-
-@cache
-def _owner() -> dict[str, str]:
-    """Small word → the one language that has it."""
-    seen = Counter(word for words in _KNOWN["small_words"].values() for word in set(words.split()))
-    return {word: name for name, words in _KNOWN["small_words"].items() for word in words.split() if seen[word] == 1}
-
-
-@cache
-def _script_patterns() -> dict[str, re.Pattern[str]]:
-    return {name: re.compile(f"[{span}]") for name, span in _KNOWN["scripts"].items()}
-
-
-def guess(text: str) -> str | None:
-    """A language's code, a script's name, or None where there is too little to go by."""
-    if not text.isascii():
-        letters = sum(map(str.isalpha, text))
-        for name, pattern in _script_patterns().items():
-            if len(pattern.findall(text)) > max(0.4 * letters, 3):
-                # Japanese is written in Kana and Han; a little Kana makes it so.
-                return "Kana" if name == "Han" and _script_patterns()["Kana"].search(text) else name
-    words = text.lower().split()
-    owner = _owner()
-    known = Counter(owner[word] for word in words if word in owner)
-    if not known:
-        return None
-    (best, count), *rest = known.most_common(2)
-    # Foreign names and titles bring small words of other languages: it takes three of them, every seventh word, and
-    # three times as many as of any other language.
-    if count < max(3, len(words) / 7) or (rest and count < 3 * rest[0][1]):
-        return None
-    return best
+_ATTACHED = re.compile("[„“”«»‹›‚‘](?=\\w)|(?<=\\w)[“”«»‹›]")
+_OFTEN = 0.05
 
 
 @check("language")
 def language(subject: Subject) -> Iterator[Note]:
-    expected = subject.language or guess(" ".join((subject.sources.lines or subject.references.lines)[:200]))
+    expected = subject.expected_language
     if expected is None:
         return
     for texts in subject.collections():
-        if texts is subject.sources and subject.language is None:
-            continue
-        guesses = {place: guess(line) for place, line in enumerate(texts.lines)}
-        places = [place for place, guessed in guesses.items() if guessed not in (None, expected)]
-        if places:
-            spoken = Counter(guesses[place] or "" for place in places).most_common(1)[0][0]
-            message = f"{_NAMES.get(spoken, spoken)} where {_NAMES.get(expected, expected)} is expected, "
-            yield texts.warning(f"{message}{texts.items(places)}: “{texts.lines[places[0]][:40]}…”.", places)
+        if texts is subject.of_set and subject.language is None:
+            continue  # what is expected was read off them; see mixed-languages
+        others = {code: places for code, places in _by_language(texts).items() if code != expected}
+        if others:
+            places = sorted(place for places in others.values() for place in places)
+            spoken = "; ".join(f"{named(code)} in {texts.items(places)}" for code, places in others.items())
+            message = f"{spoken}, where {named(expected)} is expected: “{texts.lines[places[0]][:40]}…”."
+            yield texts.warning(message, places)
+
+
+@check("mixed-languages")
+def mixed_languages(subject: Subject) -> Iterator[Note]:
+    texts = subject.of_set
+    if subject.language is not None or texts is None:
+        return
+    by_language = _by_language(texts)
+    if len(by_language) > 1:
+        (most, there), *rest = sorted(by_language.items(), key=lambda entry: -len(entry[1]))
+        others = "; ".join(f"{named(code)} in {texts.items(places)}" for code, places in rest)
+        places = sorted(place for _, places in rest for place in places)
+        yield texts.warning(f"several languages: {named(most)} in {len(there)} texts; {others}.", places)
+
+
+@check("metric-language")
+def metric_language(subject: Subject) -> Iterator[Note]:
+    spoken = subject.expected_language
+    if spoken is None:
+        return
+    unsuited = {spec: metric for spec, metric in _metrics(subject).items() if not works_in(metric, spoken)}
+    if not unsuited:
+        return
+    fixed = [spec for spec, metric in unsuited.items() if not hasattr(metric, "language")]
+    made = "; ".join(f"{spec} works in {shown(unsuited[spec])}" for spec in fixed)
+    unset = [spec for spec in unsuited if spec not in fixed]
+    counts = f"{listed(unset)} {'count' if len(unset) > 1 else 'counts'} as in English" if unset else ""
+    said = f"The texts are {named(spoken)}, but {'; '.join(filter(None, (made, counts)))}. Numbers from it mean little."
+    advice = _advice(spoken, fixed, unset, subject)
+    yield replace(warning(f"{said} {advice}".strip(), where="metrics"), severity="error")
+
+
+@check("tokeniser-language")
+def tokeniser_language(subject: Subject) -> Iterator[Note]:
+    spoken = subject.expected_language
+    ours = [spec for spec, metric in _metrics(subject).items() if getattr(metric, "tokenize", "") in ("13a", "auto")]
+    if spoken in (None, "en") or not ours:
+        return
+    texts = [line for collection in subject.collections() for line in collection.lines]
+    attached = sum(_ATTACHED.search(line) is not None for line in texts)
+    if attached > _OFTEN * len(texts):
+        mark = next(match[0] for line in texts if (match := _ATTACHED.search(line)))
+        marks = f"In {attached} of {len(texts)} texts a mark such as {mark} stays on its word"
+        instead = f"{ours[0].partition('(')[0]}(tokenize=intl)"
+        said = f"{marks}, since 13a parts English marks only ({listed(ours)}). {instead} parts them; say what you used."
+        yield replace(warning(said), severity="note")
+
+
+def _metrics(subject: Subject) -> dict[str, Metric]:
+    """The metrics that are to be used; of somebody's own, which a name does not lead to, nothing is known."""
+    return {spec: registry.metric(spec) for spec in subject.specs if spec.partition("(")[0] in registry.METRICS}
+
+
+def _advice(language: str, fixed: Sequence[str], unset: Sequence[str], subject: Subject) -> str:
+    instead = made_for(language)
+    if not instead:
+        return "No metric of plainly is made for it; those that work in any language are listed by: plainly metrics"
+    say = way(f"language={language!r}", f"--language {language}")
+    advice = [] if subject.language == language else [f"say {say}"]
+    if fixed:
+        advice.append(f"use metrics made for {named(language)}: {listed(list(instead), most=len(instead))}")
+    return f"What to do: {' and '.join(advice)}." if advice else ""
+
+
+def _by_language(texts: Collection) -> dict[str, list[int]]:
+    """The places of the texts in each language; those of which nobody can tell are left out."""
+    by_language: dict[str, list[int]] = defaultdict(list)
+    for place, code in enumerate(texts.languages[0]):
+        if code is not None:
+            by_language[code].append(place)
+    return by_language

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from plainly.evalset import EvalSet
+from plainly.questions.doctor.faults import Fault
 from plainly.result import Note
+from plainly.text.languages import detection
 
 UNNAMED = "the outputs"  # of a system without a name
 _STRETCH = 70
@@ -37,6 +39,11 @@ class Collection:
         """The share of texts with a capital letter, of those with letters that have a case; None for too few."""
         cased = [line for line in self.lines if line.lower() != line.upper()]
         return sum(line != line.lower() for line in cased) / len(cased) if len(cased) >= 5 else None
+
+    @cached_property
+    def languages(self) -> tuple[list[str | None], str | None]:
+        """The language of each text, where it can be told, and that of most of them."""
+        return detection.tally(self.lines)
 
     def matching(self, pattern: re.Pattern[str]) -> list[int]:
         """Positions of the texts in which the pattern is found; quick where it is found nowhere."""
@@ -76,6 +83,7 @@ class Subject:
     specs: tuple[str, ...] = ()
     language: str | None = None
     quick: bool = False
+    faults: dict[str, dict[str, dict[int, Fault]]] = field(default_factory=dict)  # by system, code and place; kept
 
     @cached_property
     def chosen(self) -> tuple[int, ...]:
@@ -105,6 +113,18 @@ class Subject:
     @cached_property
     def systems(self) -> dict[str, Collection]:
         return {name: self._texts(name or UNNAMED, texts) for name, texts in self.outputs.items()}
+
+    @property
+    def of_set(self) -> Collection | None:
+        """The texts that stand for the set: its sources, or what there is in their place."""
+        return next(self.collections(), None)
+
+    @property
+    def expected_language(self) -> str | None:
+        """The language that was said, or that the set's texts are in."""
+        if self.language is not None:
+            return self.language
+        return self.of_set.languages[1] if self.of_set is not None else None
 
     def collections(self) -> Iterator[Collection]:
         """Sources, references and each system's outputs, those that are there."""

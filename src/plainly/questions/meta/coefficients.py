@@ -8,7 +8,7 @@ from typing import Unpack, get_args
 import numpy as np
 
 from plainly.errors import BadInput
-from plainly.questions.meta.described import described, estimate_record, shown
+from plainly.questions.meta.described import described, estimate_record, few_items, shown
 from plainly.ratings import Judgements, Ratings, RatingsLike, take
 from plainly.render.numbers import interval, number
 from plainly.result import Note, Record, Result, Table
@@ -91,7 +91,7 @@ class RaterAgreement(Result):
                 lines.append(
                     f"{name}: two-way ICC is undefined, because no output was rated by every rater; use one-way."
                 )
-        return [Note(line) for line in lines]
+        return [*self.judgements.remarks, *map(Note, lines), *few_items(len(self.judgements.items))]
 
 
 def _standing_apart(agreement: DimensionAgreement) -> Table:
@@ -112,7 +112,7 @@ def agreement(
     sampling: Sampling | None = None,
     **options: Unpack[SamplingOptions],
 ) -> RaterAgreement:
-    """How far raters agree: every coefficient that suits the ratings, with bootstrap intervals over the rated outputs.
+    """How far raters agree: every coefficient that suits the ratings, with bootstrap intervals over the rated items.
 
     ``ratings`` is a public set's name, a file, or ratings that were read; ``dimensions`` are all that several people
     rated, unless named; ``sampling`` is given whole or as keywords (level, resamples, method, seed).
@@ -142,7 +142,7 @@ def _of_dimension(ratings: Ratings, sampling: Sampling) -> DimensionAgreement:
         raters=matrix.shape[1],
         ratings=int(np.sum(~np.isnan(matrix))),
         standard_deviation=float(np.nanstd(ratings.means)),
-        coefficients=_coefficients(matrix, sampling),
+        coefficients=_coefficients(matrix, ratings.units().item_names, sampling),
         resampled_kappa=coefficients.resampled_kappa(
             matrix, level=sampling.level, rng=np.random.default_rng(sampling.seed)
         ),
@@ -150,17 +150,18 @@ def _of_dimension(ratings: Ratings, sampling: Sampling) -> DimensionAgreement:
     )
 
 
-def _coefficients(matrix: Floats, sampling: Sampling) -> dict[str, Estimate]:
+def _coefficients(matrix: Floats, items: Sequence[str], sampling: Sampling) -> dict[str, Estimate]:
+    """By name; in the draws of an interval the outputs for one item go together."""
     categorical = len(np.unique(matrix[~np.isnan(matrix)])) <= _MOST_POINTS
     estimates: dict[str, Estimate] = {}
     distances = get_args(AlphaDistance) if categorical else ("ordinal", "interval")
     for distance in distances:
         alpha = coefficients.krippendorff(matrix, distance=distance)
-        estimates[f"Krippendorff's alpha, {distance}"] = alpha.estimate(sampling)
+        estimates[f"Krippendorff's alpha, {distance}"] = alpha.estimate(sampling, groups=items)
     weightings: tuple[Distance, ...] = ("nominal", "quadratic") if categorical else ()
     for weights in weightings:
         fleiss = coefficients.fleiss(matrix, weights=weights)
-        estimates[f"Fleiss' kappa, {weights}"] = fleiss.estimate(sampling)
+        estimates[f"Fleiss' kappa, {weights}"] = fleiss.estimate(sampling, groups=items)
         for name, value in (
             ("Davies–Fleiss kappa", coefficients.davies_fleiss(matrix, weights=weights)),
             ("Cohen's kappa, mean of pairs", _mean_kappa(coefficients.pairwise_kappa(matrix, weights=weights))),
@@ -170,7 +171,9 @@ def _coefficients(matrix: Floats, sampling: Sampling) -> dict[str, Estimate]:
     for model in get_args(IccModel):
         for average in (False, True):
             icc = coefficients.icc(matrix, model=model, average=average)
-            estimates[f"ICC, {model}, {'mean of raters' if average else 'one rater'}"] = icc.estimate(sampling)
+            estimates[f"ICC, {model}, {'mean of raters' if average else 'one rater'}"] = icc.estimate(
+                sampling, groups=items
+            )
     return estimates
 
 

@@ -1,13 +1,13 @@
 """What is known of metrics against people: correlations, which metric agrees better, and metrics among themselves."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from plainly.errors import BadInput
-from plainly.questions.meta.described import described, estimate_record, shown
+from plainly.questions.meta.described import described, estimate_record, few_items, shown
 from plainly.questions.meta.scores import MetricScores
 from plainly.ratings.types import Judgements
 from plainly.render.numbers import number, p_value
@@ -16,17 +16,22 @@ from plainly.sampling import Sampling
 from plainly.stats.dependent import CorrelationDifference
 from plainly.stats.estimate import Estimate
 
+# From how many systems on a correlation between them is tested: exchanging five gives no p-value below 2 / 2^5 = .06.
+FEWEST_SYSTEMS = 6
+
 Unit = Literal["item", "system"]
 Statistic = Literal["pearson", "spearman", "kendall", "accuracy", "partial"]
 _NAMES = ("Pearson", "Spearman", "Kendall tau-b", "pairwise accuracy", "partial Pearson")
+_TURNED = "Signs are turned where lower is better: higher agrees better."
 STATISTICS: dict[Statistic, str] = dict(zip(get_args(Statistic), _NAMES, strict=True))
 
 
 @dataclass(frozen=True)
 class MetricCorrelation:
-    """One statistic of a metric against a dimension, on one slice of the outputs.
+    """One statistic of a metric against a dimension, on one slice of outputs; signs are turned where lower is better.
 
-    ``p_drawn`` is from draws of items with all their outputs; between systems there is only the textbook's ``p_value``.
+    By item ``p_value`` is the textbook's and ``p_drawn`` from draws of items with all their outputs; between systems
+    ``p_value`` is from permutations of the systems.
     """
 
     metric: str
@@ -144,7 +149,7 @@ class MetricCorrelations(Result):
             for pair in self.pairs
         )
         header = ("metric A", "metric B", "unit", "dimension", "r of A", "r of B", "p", "test")
-        caption = "Does A correlate better than B? Signs are turned where lower is better."
+        caption = f"Does A correlate better than B? {_TURNED}"
         return Table(header, rows, caption=caption, text_columns=frozenset({0, 1, 2, 3, 7}))
 
     def _metrics_table(self) -> Table:
@@ -153,21 +158,34 @@ class MetricCorrelations(Result):
         rows = tuple(
             (row, *("" if row == name else number(values[frozenset((row, name))]) for name in names)) for row in names
         )
-        return Table(("Pearson", *names), rows, caption="Metrics against each other, by output")
+        return Table(("Pearson", *names), rows, caption=f"Metrics against each other, by output. {_TURNED}")
 
     def notes(self) -> list[Note]:
         lines = [
             "Spearman's rho (ties share a rank); Kendall's tau-b; pairwise accuracy after tie calibration. "
-            "* p < .05, ** p < .01."
+            "* p < .05, ** p < .01.",
+            *(
+                _how_sure(unit, rows)
+                for unit in get_args(Unit)
+                if (rows := [row for row in self.rows if row.unit == unit])
+            ),
         ]
-        if self.rows:
-            drawn = f"{self.rows[0].estimate.level:.0%} {self.rows[0].estimate.method}"
-            lines.append(f"In brackets: {drawn}; items are drawn with all their outputs, for stars too.")
+        if self.pairs:
+            lines.append(_TESTS)
+        if any(pair.difference.n < self._rated(pair) for pair in self.pairs):
+            lines.append("Two metrics are compared on the outputs for which both are defined.")
         if self.filtered:
             lines.append(f"filtered: {self.filtered}.")
         fixed = [row.detail for row in self.rows if row.statistic == "partial"]
         lines += [f"Partial correlations are {detail}." for detail in fixed[:1] if detail]
-        return [Note(line) for line in lines]
+        read = [remark for scores in self.scores for remark in scores.remarks]
+        few = few_items(len(self.judgements.items)) if any(row.unit == "item" for row in self.rows) else []
+        return [*self.judgements.remarks, *read, *map(Note, lines), *few]
+
+    def _rated(self, pair: MetricPair) -> int:
+        """On how many units the two metrics of a pair are correlated in the tables above."""
+        return max(self.row(name, unit=pair.unit, slice=pair.slice, dimension=pair.dimension).estimate.n
+                   for name in (pair.first, pair.second))  # fmt: skip
 
     def chart(self) -> Any:
         """A panel for each metric: its scores against the mean ratings of the same outputs. An altair chart."""
@@ -179,6 +197,35 @@ class MetricCorrelations(Result):
             panel(metric.segments, human, metric.name, f"mean {dimension}", scores.units)
             for metric in scores.metrics.values()
         )
+
+
+_TESTS = (
+    "Tests between metrics: by item believe permute-items, which exchanges items with all their outputs and speaks of "
+    "these systems; by system believe permute-systems, which exchanges systems. Williams' test is the literature's; it "
+    "takes all outputs for independent, and says too much where many are of one item."
+)
+
+
+def _how_sure(unit: Unit, rows: Sequence[MetricCorrelation]) -> str:
+    """What the brackets and stars of a unit are, and why some are not there."""
+    if unit == "item":
+        drawn = f"{rows[0].estimate.level:.0%} {rows[0].estimate.method}"
+        return f"By item, in brackets: {drawn}; items are drawn with all their outputs, for stars too."
+    correlations = [row for row in rows if row.statistic != "accuracy"]
+    tested = [row for row in correlations if row.estimate.n >= FEWEST_SYSTEMS]
+    parts = []
+    if tested:
+        parts.append(
+            f"By system, in brackets: {tested[0].estimate.level:.0%} intervals over systems (Fisher's z, which suits "
+            "systems that scatter normally; with outliers believe ranks); stars are from permutations of the systems. "
+            "A perfect correlation has no interval."
+        )
+    if len(tested) < len(correlations):
+        parts.append(
+            f"Correlations of fewer than {FEWEST_SYSTEMS} systems have no interval, no p-value and no stars: so few "
+            "cannot show one."
+        )
+    return " ".join(parts)
 
 
 def _statistics_table(rows: list[MetricCorrelation]) -> Table:
@@ -193,5 +240,5 @@ def _statistics_table(rows: list[MetricCorrelation]) -> Table:
     return Table(
         ("metric", *(STATISTICS[name] for name in statistics)),
         tuple((metric, *(cells.get((metric, name), "") for name in statistics)) for metric in metrics),
-        caption=f"{first.dimension} by {first.unit}: {what}{chosen}{against}",
+        caption=f"{first.dimension} by {first.unit}: {what}{chosen}{against}. {_TURNED}",
     )

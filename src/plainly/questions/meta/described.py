@@ -4,9 +4,12 @@ from dataclasses import asdict
 
 from plainly.ratings.types import Judgements
 from plainly.render.numbers import interval
-from plainly.result import Record
+from plainly.result import Note, Record
 from plainly.sampling import Sampling
 from plainly.stats.estimate import Estimate
+
+# From so many items on, intervals that draw items cover about what they say.
+FEW_ITEMS = 200
 
 
 def described(judgements: Judgements, sampling: Sampling) -> Record:
@@ -27,6 +30,17 @@ def described(judgements: Judgements, sampling: Sampling) -> Record:
             for name in judgements
         ],
     }
+
+
+def few_items(items: int) -> list[Note]:
+    """Draws of few items promise more than they hold: see docs/statistics.md."""
+    if items >= FEW_ITEMS:
+        return []
+    message = (
+        f"Only {items} items were rated. Intervals over so few are too narrow, and stars too many: in simulations 88 "
+        "to 94 % of 95 % intervals cover with 12 items, 91 to 94 % with 30, 92 to 95 % with 100."
+    )
+    return [Note(message, "warning", "few-items")]
 
 
 def shown(estimate: Estimate | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from plainly.errors import BadInput, way
-from plainly.questions.meta.described import described, estimate_record, shown
+from plainly.questions.meta.described import described, estimate_record, few_items, shown
 from plainly.ratings.types import Judgements, Units
 from plainly.render.numbers import number, p_value
 from plainly.result import Note, Record, Result, Table
@@ -88,6 +88,7 @@ class Tradeoff(Result):
                 "slope": relation.slope,
                 "intercept": relation.intercept,
                 "p_value": relation.correlation.p_value,
+                "p_drawn": relation.correlation.p_drawn,
                 "within_systems": relation.within_systems,
                 "warning": relation.warning or None,
             }
@@ -104,7 +105,7 @@ class Tradeoff(Result):
                 f"{relation.x} – {relation.y}",
                 shown(relation.correlation.estimate),
                 *map(number, (relation.r2, relation.slope)),
-                p_value(relation.correlation.p_value, decimals=3),
+                p_value(relation.correlation.p, decimals=3),
                 number(relation.within_systems),
                 str(relation.n),
             )
@@ -126,7 +127,11 @@ class Tradeoff(Result):
         ]
 
     def notes(self) -> list[Note]:
-        return [Note(relation.warning) for relation in self.relations if relation.warning]
+        return [
+            *self.judgements.remarks,
+            *(Note(relation.warning) for relation in self.relations if relation.warning),
+            *few_items(len(self.judgements.items)),
+        ]
 
     def chart(self) -> Any:
         """A panel for each pair of dimensions, over the outputs rated on both: an altair chart."""

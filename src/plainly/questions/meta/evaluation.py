@@ -6,8 +6,12 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from plainly.errors import BadInput, way
+from plainly.evalset import EvalSet
+from plainly.metrics.evidence import for_methods, is_ours
+from plainly.metrics.languages import in_language
 from plainly.progress import Progress, unseen
 from plainly.protocol import Metric
+from plainly.questions.doctor import diagnose
 from plainly.questions.meta.coefficients import RaterAgreement, rated_by_several
 from plainly.questions.meta.coefficients import agreement as rater_agreement
 from plainly.questions.meta.correlations import MetricCorrelations, Unit
@@ -17,8 +21,8 @@ from plainly.questions.meta.scores import MetricScores, read_scores, score_units
 from plainly.questions.meta.statistics import Slicing, correlate_metrics
 from plainly.questions.meta.subset import Filter
 from plainly.ratings import Judgements, RatingsLike, take, usual_dimension
+from plainly.registry import METRICS, split_specs
 from plainly.registry import metric as checked_metric
-from plainly.registry import split_specs
 from plainly.result import Note, Record, Result, Table
 from plainly.sampling import Sampling, SamplingOptions
 
@@ -35,6 +39,7 @@ class MetaEvaluation(Result):
     correlations: MetricCorrelations | None = None
     agreement: RaterAgreement | None = None
     tradeoff: Tradeoff | None = None
+    remarks: tuple[Note, ...] = ()
 
     @property
     def parts(self) -> list[Result]:
@@ -51,7 +56,7 @@ class MetaEvaluation(Result):
         return [table for part in self.parts for table in part.tables()]
 
     def notes(self) -> list[Note]:
-        return [note for part in self.parts for note in part.notes()]
+        return [*dict.fromkeys(note for part in self.parts for note in part.notes()), *self.remarks]
 
     def chart(self) -> Any:
         """Scatter plots: metrics against people where metrics were asked for, else dimensions against each other."""
@@ -119,7 +124,24 @@ def meta(
         agreed = rater_agreement(judgements, dimensions=several, sampling=drawing)
     if tradeoff or (everything and len(weighed) > 1):
         weighted = measure_tradeoff(judgements, weighed, sampling=drawing)
-    return MetaEvaluation(judgements, drawing, correlations, agreed, weighted)
+    return MetaEvaluation(
+        judgements, drawing, correlations, agreed, weighted, _remarks(judgements, _several(metrics), scores)
+    )
+
+
+def _remarks(judgements: Judgements, metrics: Sequence[str | Metric], scores: str | Path | None) -> tuple[Note, ...]:
+    """Which models of ours read, and which metrics do not work in the language of what was rated; scores from a file
+    are anybody's."""
+    texts = list(judgements.outputs.values())
+    specs = [spec for metric in metrics for spec in split_specs(metric if isinstance(metric, str) else repr(metric))]
+    known = [
+        str(in_language(spec, judgements.language))
+        for spec in specs
+        if scores is None and spec.partition("(")[0] in METRICS
+    ]
+    evalset = EvalSet.of(items=len(texts), language=judgements.language)
+    ours = [Note(f"{for_methods(metric, spec)}.") for spec in known if is_ours(metric := checked_metric(spec))]
+    return (*ours, *diagnose(evalset, {"": texts}, known, quick=True, only=("metric-language",)))
 
 
 def _several(names: str | Sequence[Any]) -> Sequence[Any]:
@@ -136,7 +158,8 @@ def _scores(
 ) -> list[MetricScores]:
     """The scores of all outputs rated on a dimension: one set for each set of references, or those of a file."""
     units = judgements[dimension].units()
-    specs = [spec for metric in metrics for spec in (split_specs(metric) if isinstance(metric, str) else [metric])]
+    asked = [spec for metric in metrics for spec in (split_specs(metric) if isinstance(metric, str) else [metric])]
+    specs = [in_language(spec, judgements.language) for spec in asked] if judgements.language else asked
     if path is not None:
         return [read_scores(units, path, metrics=[str(spec) for spec in specs])]
     for spec in specs:

@@ -15,6 +15,7 @@ from plainly.evalset import EvalSet
 from plainly.progress import Progress, unseen
 from plainly.protocol import Better, Metric
 from plainly.ratings.types import Judgements, Units
+from plainly.result import Note
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scores import Scores
 from plainly.stats.agreement import ratio
@@ -34,9 +35,12 @@ class UnitScores:
     better: Better = "higher"
     signature: str = ""
 
-    def turned(self, values: Floats) -> Floats:
-        """Scores of this metric, with the sign turned where lower is better: agreement with people is then positive."""
-        return -values if self.better == "lower" else values
+    @property
+    def turned(self) -> UnitScores:
+        """The same with the sign turned where lower is better: agreement with people is then positive."""
+        if self.better != "lower":
+            return self
+        return replace(self, score=lambda totals: -self.score(totals), segments=-self.segments, better="higher")
 
     def chosen(self, mask: Bools) -> UnitScores:
         return replace(self, rows=self.rows[mask], segments=self.segments[mask])
@@ -58,13 +62,19 @@ class MetricScores:
     units: Units
     metrics: Mapping[str, UnitScores]
     references: str = ""
+    remarks: tuple[Note, ...] = ()  # on the file that they were read from
 
     def __getitem__(self, name: str) -> UnitScores:
         return self.metrics[name]
 
+    @property
+    def turned(self) -> MetricScores:
+        """All with higher as better, so that every sign in a table means the same."""
+        return replace(self, metrics={name: metric.turned for name, metric in self.metrics.items()})
+
     def chosen(self, mask: Bools) -> MetricScores:
         metrics = {name: metric.chosen(mask) for name, metric in self.metrics.items()}
-        return MetricScores(self.units[mask], metrics, self.references)
+        return replace(self, units=self.units[mask], metrics=metrics)
 
 
 def score_units(
@@ -126,7 +136,7 @@ def read_scores(units: Units, path: str | Path, *, metrics: Sequence[str] = ()) 
             missing = f"{path} has no score {name!r} for any rated output"
             raise BadInput(f"{missing}: do its systems and items have the names?")
         columns[name] = mean_metric(name, values)
-    return MetricScores(units, columns, str(path))
+    return MetricScores(units, columns, str(path), table.remarks)
 
 
 def mean_metric(name: str, values: Floats, *, better: Better = "higher") -> UnitScores:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from plainly.errors import BadInput
 from plainly.progress import Progress, unseen
 from plainly.questions.meta.correlations import (
+    FEWEST_SYSTEMS,
     STATISTICS,
     MetricCorrelation,
     MetricCorrelations,
@@ -29,7 +30,7 @@ from plainly.stats.pairwise import pairwise_accuracy
 from plainly.stats.resample import Floats
 
 Slicing = Literal["type", "simplicity"]
-PERMUTATIONS = 1000
+PERMUTATIONS = 5000
 
 
 def correlate_metrics(
@@ -48,8 +49,9 @@ def correlate_metrics(
 ) -> MetricCorrelations:
     """Correlate metric scores, a set for each set of references, with ratings; ``subset`` adds a slice.
 
-    The partial correlation holds ``control`` fixed (default: fluency and adequacy where they were rated). Intervals
-    draw items, each with the outputs of all systems.
+    The partial correlation holds ``control`` fixed (default: fluency and adequacy where they were rated). Scores of
+    which lower is better are turned round. By item, intervals draw items, each with the outputs of all systems; by
+    system, systems are the sample: intervals and p-values are over them, and with too few there are none.
     """
     rows: list[MetricCorrelation] = []
     pairs: list[MetricPair] = []
@@ -57,7 +59,7 @@ def correlate_metrics(
         part
         for of_references in scores
         for dimension in dimensions
-        for part in _slices(judgements, of_references, dimension, subset, slices)
+        for part in _slices(judgements, of_references.turned, dimension, subset, slices)
     ]
     total = sum(len(part.scores.metrics) for part in sliced)
     with progress("correlating", total=total, unit="metrics") as tell:
@@ -75,7 +77,7 @@ def correlate_metrics(
                 pairs.extend(_metric_pairs(part, units, sampling))
     among = {
         (first.name, second.name): correlation(first.segments, second.segments)
-        for first, second in itertools.combinations(scores[0].metrics.values(), 2)
+        for first, second in itertools.combinations(scores[0].turned.metrics.values(), 2)
     }
     asked = (judgements, sampling, tuple(scores), tuple(dimensions))
     sizes = {part.name: len(part.scores.units) for part in sliced}
@@ -132,9 +134,7 @@ def _by_item(
         # Outputs are compared within items where most items were rated for several systems.
         counts = np.bincount(part.scores.units.item)
         within = np.sum(counts >= 3) >= 0.5 * np.sum(counts > 0)
-        right = pairwise_accuracy(
-            metric.turned(metric.segments), part.human, groups=items if within else None, sampling=sampling
-        )
+        right = pairwise_accuracy(metric.segments, part.human, groups=items if within else None, sampling=sampling)
         detail = f"{right.pairs} pairs {'within items' if within else 'of outputs'}, ties up to {right.threshold:.4g}"
         yield part.row(metric, "item", "accuracy", right.estimate, detail=detail)
 
@@ -156,21 +156,29 @@ def _held_fixed(part: _Slice, metric: UnitScores, fixed: Sequence[str], sampling
 def _by_system(
     part: _Slice, metric: UnitScores, statistics: Sequence[Statistic], sampling: Sampling
 ) -> Iterator[MetricCorrelation]:
-    """Correlation of system scores with systems' mean ratings; draws of items give new scores and new means."""
+    """Correlation of system scores with systems' mean ratings; the systems are the sample."""
     units = part.scores.units
     present = np.unique(units.system)
     ours, theirs = metric.by_system(units)[present], system_means(part.human, units)[present]
-    weights = correlate.draws(len(units), groups=units.item_names, sampling=sampling)
-    drawn_ours = metric.by_system(units, weights)[:, present]
-    drawn_theirs = system_means(part.human, units, weights)[:, present]
+    both = ~np.isnan(ours + theirs)
+    ours, theirs, n = ours[both], theirs[both], int(both.sum())
+    rng = np.random.default_rng(sampling.seed)
     for kind in (kind for kind in correlate.KINDS if kind in statistics):
         value = correlation(ours, theirs, kind=kind)
-        drawn = correlate.rowwise(drawn_ours, drawn_theirs, kind=kind)
-        estimate = correlate.percentile(value, drawn, sampling=sampling, n=len(present), unit="items")
-        yield part.row(metric, "system", kind, estimate, p_value=correlate.p_value(ours, theirs, kind=kind))
+        if n < FEWEST_SYSTEMS:
+            yield part.row(metric, "system", kind, _bare(value, n, sampling))
+            continue
+        estimate = correlate.over_units(value, kind=kind, n=n, level=sampling.level, unit="systems")
+        p = correlate.permutation_p_value(ours, theirs, kind=kind, permutations=PERMUTATIONS, rng=rng)
+        yield part.row(metric, "system", kind, estimate, p_value=p)
     if "accuracy" in statistics:
-        right = pairwise_accuracy(metric.turned(ours), theirs, calibrate=False, sampling=None)
-        yield part.row(metric, "system", "accuracy", right.estimate, detail=f"{right.pairs} pairs")
+        right = pairwise_accuracy(ours, theirs, calibrate=False, sampling=None)
+        estimate = replace(right.estimate, level=sampling.level)
+        yield part.row(metric, "system", "accuracy", estimate, detail=f"{right.pairs} pairs")
+
+
+def _bare(value: float, n: int, sampling: Sampling) -> Estimate:
+    return Estimate(value, float("nan"), float("nan"), sampling.level, n, f"no interval: fewer than {FEWEST_SYSTEMS}")
 
 
 def system_means(human: Floats, units: Units, weights: Floats | None = None) -> Floats:
@@ -180,24 +188,24 @@ def system_means(human: Floats, units: Units, weights: Floats | None = None) -> 
 
 
 def _metric_pairs(part: _Slice, units: Sequence[Unit], sampling: Sampling) -> Iterator[MetricPair]:
-    """Tests of whether one metric correlates better than another: Williams', and PERM-BOTH."""
-    human, rated = part.human, part.scores.units
-    systems = rated.system_names
-    rng = np.random.default_rng(sampling.seed)
-    swapped = dependent.swaps(systems, rated.item_names, permutations=PERMUTATIONS, rng=rng)
+    """Tests of whether one metric correlates better than another: Williams', and by exchanging the metrics' scores.
+
+    What is exchanged is what the claim is about: items with all their outputs, or systems.
+    """
+    rated = part.scores.units
+    means = system_means(part.human, rated)
     for first, second in itertools.combinations(part.scores.metrics.values(), 2):
+        rng = np.random.default_rng(sampling.seed)
         tests: list[tuple[Unit, CorrelationDifference]] = []
-        scores = [metric.turned(metric.segments) for metric in (first, second)]
         if "item" in units:
-            tests.append(("item", dependent.williams(human, *scores)))
+            scores = (part.human, first.segments, second.segments)
+            exchanged = dependent.exchange(*scores, permutations=PERMUTATIONS, rng=rng, groups=rated.item_names)
+            tests += [("item", dependent.williams(*scores)), ("item", exchanged)]
         if "system" in units:
-            by_system = (metric.turned(metric.by_system(rated)) for metric in (first, second))
-            tests.append(("system", dependent.williams(system_means(human, rated), *by_system)))
-        for unit in units:
-            by_permutation = dependent.permute_both(
-                human, *scores, systems=systems, swapped=swapped, system_level=unit == "system"
-            )
-            tests.append((unit, by_permutation))
+            scores = (means, first.by_system(rated), second.by_system(rated))
+            exchanged = dependent.exchange(*scores, permutations=PERMUTATIONS, rng=rng, unit="systems")
+            for test in (dependent.williams(*scores), exchanged):
+                tests.append(("system", test if test.n >= FEWEST_SYSTEMS else test.untested))
         for unit, difference in tests:
             yield MetricPair(part.dimension, unit, part.name, first.name, second.name, difference)
 

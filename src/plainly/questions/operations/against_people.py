@@ -9,7 +9,15 @@ import numpy as np
 from plainly.errors import BadInput, way
 from plainly.inputs.texts import TextArguments, take
 from plainly.progress import Progress, unseen
-from plainly.questions.operations.labelling import Annotated, annotated, between, label_texts, licence, payload
+from plainly.questions.operations.labelling import (
+    Annotated,
+    annotated,
+    between,
+    label_texts,
+    licence,
+    payload,
+    unsuited,
+)
 from plainly.questions.operations.profiles import counts
 from plainly.render.numbers import percent
 from plainly.result import Note, Record, Result, Table
@@ -51,6 +59,7 @@ class PeopleComparison(Result):
     notice: str
     systems: Mapping[str, tuple[ShareDifference, ...]]
     sampling: Sampling
+    remarks: tuple[Note, ...] = ()
 
     def in_words(self, system: str, *, at_most: int = 6) -> list[str]:
         """The largest certain differences: "splits the sentence in 12% of sentences (people: 28%)"."""
@@ -90,7 +99,7 @@ class PeopleComparison(Result):
         ]
         level = f"{100 * self.sampling.level:g} % bootstrap over sources"
         legend = f"Share of sentences with each operation. * differs from people's ({level})."
-        return [*claims, Note(legend), *licence(self.notice)]
+        return [*claims, Note(legend), *licence(self.notice), *self.remarks]
 
 
 def compare_with_people(
@@ -117,7 +126,7 @@ def compare_with_people(
     theirs = labelled.pop() if people is None else annotated(people)
     differences = [share_differences(pairs, theirs, sampling=sampling) for pairs in labelled]
     systems = dict(zip(inputs.outputs, differences, strict=True))
-    return PeopleComparison(labeller, loaded(labeller).notice, systems, sampling)
+    return PeopleComparison(labeller, loaded(labeller).notice, systems, sampling, unsuited(inputs))
 
 
 def share_differences(

@@ -15,12 +15,14 @@ from plainly.engines import Engine, engine
 from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
 from plainly.files import write_whole
-from plainly.inputs.texts import TextArguments, take
+from plainly.inputs.texts import Inputs, TextArguments, take
 from plainly.progress import Progress, Tell, unseen
 from plainly.result import Note, Record, Result, Table, warnings
+from plainly.text.languages.detection import named, tally
 from plainly.typology import formats
 from plainly.typology.annotation import Pair
 from plainly.typology.label import CHUNK, TextPairs, label_task, loaded
+from plainly.typology.pieces import count_long
 
 if TYPE_CHECKING:
     from plainly.inputs.batch import Bad, Reading
@@ -41,6 +43,7 @@ class LabelledPairs(Result):
     labeller: str
     notice: str
     pairs: tuple[Pair, ...]
+    remarks: tuple[Note, ...] = ()
 
     def save(self, path: str | Path) -> tuple[Path, ...]:
         """Write the pairs in the format that the name ends in; returns the files written."""
@@ -58,7 +61,7 @@ class LabelledPairs(Result):
         return [Table(_SHOWN, rows, text_columns=frozenset(range(len(_SHOWN) - 1)))]
 
     def notes(self) -> list[Note]:
-        return licence(self.notice)
+        return [*licence(self.notice), *in_pieces(count_long(self.pairs)), *self.remarks]
 
 
 Annotated = str | Path | Sequence[Pair] | LabelledPairs
@@ -86,6 +89,18 @@ def licence(notice: str) -> list[Note]:
     return [Note(notice, code="licence")] if notice else []
 
 
+def in_pieces(count: int) -> list[Note]:
+    """What must be known of pairs too long to be aligned at once."""
+    if not count:
+        return []
+    pairs = "1 pair was" if count == 1 else f"{count:,} pairs were"
+    said = (
+        f"{pairs} long (about 1,000 words a side) and labelled in pieces: what moved from one piece to another counts "
+        "as deleted and inserted."
+    )
+    return [Note(said, "warning", code="long-texts")]
+
+
 class LabellingOptions(TextArguments, total=False):
     """What ``label`` takes beside the labeller."""
 
@@ -106,7 +121,24 @@ def label(
     named = len(inputs.outputs) > 1
     sides = [between(inputs.evalset, outputs, system if named else "") for system, outputs in inputs.outputs.items()]
     labelled = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
-    return LabelledPairs(labeller, loaded(labeller).notice, tuple(pair for pairs in labelled for pair in pairs))
+    return LabelledPairs(
+        labeller, loaded(labeller).notice, tuple(pair for pairs in labelled for pair in pairs), unsuited(inputs)
+    )
+
+
+def unsuited(inputs: Inputs) -> tuple[Note, ...]:
+    """A warning where the texts are not English, which all labellers are made for."""
+    language = inputs.language or tally(inputs.evalset.sources[:200])[1]
+    if language in (None, "en"):
+        return ()
+    said = f"The texts are {named(language)}, and operations are labelled by words and patterns of English. Labels of"
+    return (
+        Note(
+            f"{said} words that are kept, moved or deleted may be right; others mean little.",
+            "warning",
+            "metric-language",
+        ),
+    )
 
 
 def between(evalset: EvalSet, outputs: Sequence[str], part: str = "") -> TextPairs:
@@ -149,6 +181,7 @@ class LabelledCorpus(Result):
     folder: Path
     pairs: int
     reading: Reading
+    long: int = 0  # pairs that were labelled in pieces
 
     def records(self) -> list[Record]:
         """One row for each row, or run of rows, that was set aside."""
@@ -168,7 +201,7 @@ class LabelledCorpus(Result):
         said = [f"{self.pairs:,} pairs labelled into {self.folder} ({reading.parts} parts)"]
         if reading.resumed:
             said.append(f"{reading.resumed} of {reading.parts} parts were labelled before")
-        return [*licence(self.notice), *map(Note, said), *reading.notes()]
+        return [*licence(self.notice), *map(Note, said), *in_pieces(self.long), *reading.notes()]
 
 
 def label_corpus(
@@ -198,19 +231,20 @@ def label_corpus(
         open(target / _ABOUT, "a", encoding="utf-8") as about,
     ):
         tell(sum(corpus.parts[number].count for number in done))
-        for place, (pairs, bad) in engine.run(partial(_label_part, labeller, target, on_error), tasks, tell=tell):
+        for place, (pairs, long, bad) in engine.run(partial(_label_part, labeller, target, on_error), tasks, tell=tell):
             number = tasks[place][0]
-            done[number] = {"part": number, "pairs": pairs, "bad": list(map(asdict, bad))}
+            done[number] = {"part": number, "pairs": pairs, "long": long, "bad": list(map(asdict, bad))}
             about.write(json.dumps(done[number]) + "\n")
             about.flush()
     aside = tuple(Bad(**row) for number in sorted(done) for row in done[number]["bad"])
     reading = Reading(corpus.rows, corpus.rows, sum(map(len, aside)), aside, resumed, len(corpus.parts))
-    return LabelledCorpus(labeller, notice, Path(folder), sum(entry["pairs"] for entry in done.values()), reading)
+    counts = [sum(entry.get(name, 0) for entry in done.values()) for name in ("pairs", "long")]
+    return LabelledCorpus(labeller, notice, Path(folder), counts[0], reading, counts[1])
 
 
 def _label_part(
     labeller: str, folder: Path, on_error: OnError, task: tuple[int, Part], tell: Tell
-) -> tuple[int, list[Bad]]:
+) -> tuple[int, int, list[Bad]]:
     """The work: label the pairs of a part and write them."""
     number, part = task
     pairs: list[Pair] = []
@@ -223,7 +257,7 @@ def _label_part(
             pairs += label_task(labeller, between(batch.evalset, outputs, system if len(batch.outputs) > 1 else ""))
         tell(batch.read)
     write_whole(_path(folder, number), formats.write_jsonl(pairs))
-    return len(pairs), bad
+    return len(pairs), count_long(pairs), bad
 
 
 def _finished(folder: Path, key: str, *, restart: bool) -> dict[int, Any]:

@@ -14,14 +14,16 @@ import numpy.typing as npt
 
 from plainly.errors import BadInput, PlainlyError, way
 from plainly.progress import Progress, unseen
-from plainly.questions.compare import TRIALS, compare
+from plainly.questions.compare import compare
 from plainly.questions.comparisons import DECIDING, Comparisons
+from plainly.questions.facts import facts
 from plainly.questions.meta.correlations import MetricCorrelation
 from plainly.questions.meta.scores import score_units, with_texts
 from plainly.questions.meta.statistics import correlate_metrics
-from plainly.questions.overview.alarms import Tricks, alarms, tricks
+from plainly.questions.overview.alarms import Tricks, alarms, from_references, tricks, undefined
 from plainly.questions.overview.contents import Overview
 from plainly.questions.overview.habits import habits
+from plainly.questions.overview.links import placed_links
 from plainly.questions.overview.placement import placed_operations
 from plainly.questions.overview.spread import item_spreads, length_scores
 from plainly.questions.score import advise
@@ -67,8 +69,14 @@ def overview(
         parts["comparisons"] = attempt("comparing systems", lambda: _compared(evaluation))
     if written:
         parts["habits"] = attempt("what systems do", lambda: habits(evalset, outputs)) or ()
-        parts["alarms"] = alarms(evaluation.metrics, parts["habits"])
+        rung = attempt("looking for undefined items", lambda: undefined(evaluation)) or ()
+        parts["alarms"] = (*from_references(evaluation), *alarms(evaluation.metrics, parts["habits"]), *rung)
         parts |= {name: _masks(evaluation, field) for name, field in (("split", "split"), ("copied", "copy"))}
+    if written:
+        parts["links"] = placed_links(evalset, outputs, progress)
+        parts["facts"] = attempt(
+            "checking facts", lambda: facts(evalset=evalset, outputs=outputs, model=None, progress=progress)
+        )
     if written and labeller is not None:
         parts["operations"] = attempt(
             "labelling operations",
@@ -78,16 +86,14 @@ def overview(
         parts["tricks"] = attempt("trying tricks on the metrics", lambda: tricks(evaluation, progress)) or Tricks()
     if ratings is not None:
         correlate = partial(_correlations, evaluation, ratings, progress)
+        parts["cautions"] += tuple(remark for remark in ratings.remarks if remark.kind == "warning")
         parts |= {"ratings": ratings.name, "correlations": attempt("correlating with ratings", correlate) or ()}
     return Overview(evaluation, left_out=tuple(left_out), **parts)
 
 
 def _compared(evaluation: Evaluation) -> Comparisons:
     """All pairs of systems by each metric, as compare tests them."""
-    # Enough trials for a p-value that can pass Holm's correction with room to spare, whatever the number of systems.
-    pairs = len(evaluation) * (len(evaluation) - 1) // 2
-    level = (evaluation.sampling or Sampling()).level
-    return compare(evaluation, tests=(DECIDING,), trials=max(TRIALS, round(2 * pairs / (1 - level))))
+    return compare(evaluation, tests=(DECIDING,))
 
 
 def _cautions(evaluation: Evaluation) -> tuple[Note, ...]:
@@ -102,7 +108,7 @@ def _masks(evaluation: Evaluation, field: str) -> Mapping[str, npt.NDArray[np.bo
 
 
 def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Progress) -> tuple[MetricCorrelation, ...]:
-    """One correlation for each metric and dimension, over the outputs that were rated; signs as the metric has them."""
+    """One correlation for each metric and dimension, over the outputs that were rated."""
     texts = judgements
     if not judgements.outputs:  # ratings without the texts: those of the systems at hand
         outputs = evaluation.outputs or {}

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from plainly.evalset import EvalSet
 from plainly.progress import Progress, unseen
 from plainly.protocol import Metric
 from plainly.questions.audit import audit
 from plainly.questions.overview.habits import Habit
 from plainly.render.names import short
-from plainly.render.numbers import listed
+from plainly.render.numbers import counted, listed, percent
 from plainly.sampling import Sampling
 from plainly.scoring.scores import Evaluation
 
@@ -58,6 +59,55 @@ def _rules() -> tuple[_Rule, ...]:
 def alarms(metrics: Mapping[str, Metric], habits: Sequence[Habit]) -> tuple[Alarm, ...]:
     """The alarms for metrics, by spec."""
     return tuple(alarm for spec, metric in metrics.items() for alarm in _of_metric(spec, metric, habits))
+
+
+# A share of outputs that say word for word what a reference says; more is no simplification but a copy of the answer.
+_EQUAL = 0.1
+_FEWEST_EQUAL = 5
+
+
+def from_references(evaluation: Evaluation) -> tuple[Alarm, ...]:
+    """Systems whose outputs are, more often than chance allows, a reference of the same item."""
+    evalset, shares = evaluation.evalset, {}
+    if not evalset.references:
+        return ()
+    for system, texts in (evaluation.outputs or {}).items():
+        same = [item for item in range(len(evalset)) if _is_reference(evalset, item, texts[item])]
+        if len(same) >= max(_FEWEST_EQUAL, _EQUAL * len(evalset)):
+            shares[system] = len(same) / len(evalset)
+    if not shares:
+        return ()
+    who = listed([f"{short(system)} ({percent(share)})" for system, share in shares.items()])
+    specs = [spec for spec, metric in evaluation.metrics.items() if "references" in metric.needs]
+    verb = "writes" if len(shares) == 1 else "write"
+    message = f"{who} {verb} word for word what a reference says. A high score of a copied answer is no victory."
+    return tuple(Alarm(spec, tuple(shares), message) for spec in specs[:1])
+
+
+def _is_reference(evalset: EvalSet, item: int, text: str) -> bool:
+    words = text.split()
+    if evalset.has_sources and words == evalset.sources[item].split():
+        return False  # people leave sentences as they are, too
+    return any(words == reference.split() for reference in evalset.references[item])
+
+
+def undefined(evaluation: Evaluation) -> tuple[Alarm, ...]:
+    """Systems for which a metric is undefined on some items, so that its number leaves them out."""
+    alarms = []
+    for spec in evaluation.measurable:
+        counts = {}
+        for system in evaluation:
+            scores = evaluation[system][spec]
+            missing = int(np.isnan(scores.segments[scores.metric.outputs[0]]).sum())
+            if missing:
+                counts[system] = missing
+        if counts:
+            who = listed([f"{short(system)} ({counted(missing, 'item')})" for system, missing in counts.items()])
+            message = (
+                f"is undefined on items of {who}: the number is that of the others, and leaving items out moves it."
+            )
+            alarms.append(Alarm(spec, tuple(counts), message))
+    return tuple(alarms)
 
 
 def _of_metric(spec: str, metric: Metric, habits: Sequence[Habit]) -> Iterator[Alarm]:

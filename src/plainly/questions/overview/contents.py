@@ -11,12 +11,15 @@ from plainly.errors import for_python
 from plainly.evalset import EvalSet
 from plainly.protocol import Metric
 from plainly.questions.comparisons import Comparisons
+from plainly.questions.facts import FactChecks
 from plainly.questions.meta.correlations import MetricCorrelation
 from plainly.questions.overview.alarms import Alarm, Tricks
 from plainly.questions.overview.habits import Habit
+from plainly.questions.overview.links import PlacedLinks
 from plainly.questions.overview.placement import PlacedOperations
 from plainly.questions.overview.spread import Five, LengthScores
-from plainly.questions.overview.summary import Sentence, sentences
+from plainly.questions.overview.summary import Sentence, lead, sentences
+from plainly.questions.preferences import Preferences
 from plainly.result import Note, Record, Result, Table
 from plainly.scoring.scores import Evaluation
 from plainly.stats.estimate import Estimate
@@ -37,10 +40,13 @@ class Overview(Result):
     split: Mapping[str, Bools] = field(default_factory=dict)
     copied: Mapping[str, Bools] = field(default_factory=dict)
     operations: PlacedOperations | None = None
+    facts: FactChecks | None = None
+    links: PlacedLinks | None = None  # between the sentences of documents
     alarms: tuple[Alarm, ...] = ()
     tricks: Tricks = field(default_factory=Tricks)
     correlations: tuple[MetricCorrelation, ...] = ()  # of each metric with each dimension of the ratings
     ratings: str = ""  # what the ratings are called
+    preferences: Preferences | None = None  # what people preferred, where they ranked
     left_out: tuple[str, ...] = ()  # parts that could not be made, each with the reason
 
     @property
@@ -63,6 +69,11 @@ class Overview(Result):
     def summary(self) -> list[Sentence]:
         """What a colleague would say who has read all of it."""
         return sentences(self)
+
+    @cached_property
+    def lead(self) -> list[Sentence]:
+        """The three sentences to read if one reads no more."""
+        return lead(self.summary)
 
     def metric(self, spec: str) -> Metric:
         return self.evaluation.metrics[spec]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from plainly.scoring.scores import Evaluation
 
 # What stands for simplicity and for meaning, the best evidence first. All are stand-ins, and the page says so.
-SIMPLICITY = ("sle", "sari", "fkgl", "flesch", "ari", "coleman_liau", "smog", "gunning_fog")
+SIMPLICITY = ("cefr", "cefr-published", "sle", "sari", "fkgl", "flesch", "ari", "coleman_liau", "smog", "gunning_fog")
 MEANING = ("meaning", "bertscore", "nli", "bleu", "chrf", "tbleu", "levenshtein")
 
 
@@ -41,6 +41,6 @@ def front(evaluation: Evaluation, simplicity: Axis, meaning: Axis) -> list[str]:
 def _first(evaluation: Evaluation, names: tuple[str, ...]) -> Axis | None:
     for name in names:
         for spec, metric in evaluation.metrics.items():
-            if metric.name == name:
+            if metric.name == name and metric.better != "neither":  # a level without a target says nothing
                 return Axis(spec, -1.0 if metric.better == "lower" else 1.0)
     return None

@@ -11,6 +11,7 @@ from plainly.questions.overview.front import axes, front
 from plainly.questions.overview.habits import Habit
 from plainly.render.names import short
 from plainly.render.numbers import counted, interval, listed
+from plainly.scoring.sanity import against_itself
 
 if TYPE_CHECKING:
     from plainly.questions.overview.contents import Overview
@@ -29,6 +30,16 @@ def sentences(overview: Overview) -> list[Sentence]:
     parts = (_scores, _disagreement, _tradeoff, _habits, _alarms)
     said = [sentence for part in parts for sentence in part(overview)]
     return [Sentence(sentence.text.replace(" %", "\u00a0%"), sentence.section) for sentence in said]
+
+
+def lead(said: list[Sentence]) -> list[Sentence]:
+    """Three of them: who is best, whether all agree on that, and what to distrust; others where one of these lacks."""
+    scores = [sentence for sentence in said if sentence.section == "scores"]
+    agreement = [sentence for sentence in said if sentence.section == "tradeoff"]
+    doubts = [sentence for sentence in said if sentence.section in ("tricks", "warnings")]
+    first = [*scores[:1], *agreement[:1], *doubts[:1]]
+    more = [sentence for sentence in said if sentence not in first][: 3 - len(first)]
+    return [sentence for sentence in said if sentence in first or sentence in more]
 
 
 def scope(overview: Overview) -> str:
@@ -62,6 +73,9 @@ def _scores(overview: Overview) -> Iterator[Sentence]:
             yield Sentence(f"{spec} is undefined for these outputs.", "scores")
             continue
         text = f"By {spec}, {short(best)} scores best: {_with_interval(overview, best, spec)}."
+        if best in against_itself(overview.evaluation, spec):
+            yield Sentence(f"{text} But it is a reference scored against itself, which proves nothing.", "scores")
+            continue
         yield Sentence(text + _beside_the_best(overview, spec, best), "scores")
 
 
@@ -73,7 +87,7 @@ def _beside_the_best(overview: Overview, spec: str, best: str) -> str:
     undefined = [system for system in others if math.isnan(overview.value(system, spec))]
     beaten = [system for system in others if overview.comparisons.beats(spec, best, system)]
     untold = [system for system in others if system not in (*undefined, *beaten)]
-    text = f" {listed(list(map(short, untold)))} cannot be told from it." if untold else ""
+    text = f" {listed(list(map(short, untold)), most=5)} cannot be told from it." if untold else ""
     if not untold and beaten:
         text = f" It beats {f'all {len(beaten)} others' if len(beaten) > 1 else short(beaten[0])}."
     return text + (f" It is undefined for {listed(list(map(short, undefined)))}." if undefined else "")

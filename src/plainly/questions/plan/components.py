@@ -1,13 +1,20 @@
 """Where ratings vary: between outputs, and between raters of one output. From these follow the sentences and raters
 that are needed for any difference that matters, without drawing anything."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plainly.errors import BadInput
-from plainly.questions.plan.resampling import Pilot
+from plainly.stats.resample import Floats
+
+if TYPE_CHECKING:
+    from plainly.questions.plan.resampling import Pilot
 
 # With how much power differences are to be found, and how many sentences are thought of.
 POWER = 0.8
@@ -52,7 +59,7 @@ def components(pilot: Pilot) -> Components:
 
 def power(parts: Components, difference: float, *, sentences: int, raters: int = 1, alpha: float = 0.01) -> float:
     """The probability that a t-test finds a true difference of two systems, with so many sentences and raters."""
-    from scipy.special import nctdtr, ndtr, stdtrit
+    from scipy.special import gammaincinv, ndtr, stdtrit
 
     if sentences < 2 or raters < 1:
         raise BadInput("Power needs at least two sentences and one rater.")
@@ -63,19 +70,32 @@ def power(parts: Components, difference: float, *, sentences: int, raters: int =
     df = (sentences - 1) if parts.test == "paired" else 2 * (sentences - 1)
     critical = -float(stdtrit(df, alpha / 2))
     shift = abs(difference) / error
-    if df > 200:
-        # The noncentral t loses its digits out here, and is normal to the third decimal.
-        return float(ndtr(shift - critical) + ndtr(-shift - critical))
-    return float(1 - nctdtr(df, shift, critical) + nctdtr(df, shift, -critical))
+    # The mean over how large the standard error may come out: scipy's noncentral t is NaN at some sizes.
+    at, weights = _nodes()
+    spread = np.sqrt(gammaincinv(df / 2, at) * 2 / df) * critical
+    return float(weights @ (ndtr(shift - spread) + ndtr(-shift - spread)))
+
+
+@cache
+def _nodes() -> tuple[Floats, Floats]:
+    """Gauss and Legendre's points and weights between 0 and 1."""
+    at, weights = np.polynomial.legendre.leggauss(200)
+    return (at + 1) / 2, weights / 2
+
+
+def check_difference(difference: float) -> None:
+    if not (np.isfinite(difference) and difference > 0):
+        raise BadInput(f"The difference worth finding is a number above 0 on the ratings' scale; not {difference:g}.")
 
 
 def sentences_needed(parts: Components, difference: float, *, raters: int = 1, alpha: float = 0.01) -> int | None:
     """The fewest sentences with which a difference is found with 80 % probability; None if 100,000 do not do."""
+    check_difference(difference)
 
     def enough(sentences: int) -> bool:
         return power(parts, difference, sentences=sentences, raters=raters, alpha=alpha) >= POWER
 
-    if difference == 0 or not enough(MOST):
+    if not enough(MOST):
         return None
     return 2 + bisect_left(range(2, MOST), True, key=enough)
 

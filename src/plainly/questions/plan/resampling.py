@@ -2,10 +2,13 @@
 
 An evaluation's conclusions are its significance pattern: for each pair of systems whether the first is better (1),
 worse (−1), or not told apart (0). A smaller study is drawn with replacement from the pilot's sentences, its raters, or
-both, and its pattern compared with the pilot's by Kendall's tau-b. Two details decide the numbers:
+both, and its pattern compared with the pilot's by Kendall's tau-b. Three details decide the numbers:
 
 - Tau over a list of pairs depends on the order in which systems are listed, because turning a pair round flips its
   sign. ``tau`` takes each pair both ways and does not depend on it; ``tau_as_listed`` is the paper's, each pair once.
+- The mean of a sentence's ratings carries its raters' differences. Drawing raters for it anew counts these a second
+  time, and studies with several raters look worse than they are; the paper does so (``published``). Here sentence means
+  are first drawn together by what raters account for, so that a drawn study varies as a new one would.
 - A draw that tells no systems apart orders nothing, and tau is undefined. Such a study has failed, so it counts as 0;
   ``nothing_found`` says how many there were.
 """
@@ -21,6 +24,7 @@ import numpy as np
 from numpy.random import Generator
 
 from plainly.errors import BadInput
+from plainly.questions.plan.components import components
 from plainly.ratings.types import Ratings
 from plainly.sampling import Sampling
 from plainly.stats.agreement import ratio
@@ -111,29 +115,40 @@ def sentences(pilot: Pilot, sizes: Sequence[int], *, sampling: Sampling = Sampli
     return [_point(pilot, size, None, sampling, rng) for size in sizes]
 
 
-def raters(pilot: Pilot, counts: Sequence[int], *, sampling: Sampling = Sampling(), rng: Generator) -> list[Point]:
+def raters(
+    pilot: Pilot, counts: Sequence[int], *, sampling: Sampling = Sampling(), rng: Generator, published: bool = False
+) -> list[Point]:
     """Studies with all of the pilot's sentences and this many raters a sentence, drawn anew for each sentence."""
-    return [_point(pilot, None, count, sampling, rng) for count in counts]
+    return [_point(pilot, None, count, sampling, rng, published) for count in counts]
 
 
 def budget(
-    pilot: Pilot, ratings: int, counts: Sequence[int], *, sampling: Sampling = Sampling(), rng: Generator
+    pilot: Pilot,
+    ratings: int,
+    counts: Sequence[int],
+    *,
+    sampling: Sampling = Sampling(),
+    rng: Generator,
+    published: bool = False,
 ) -> list[Point]:
     """Ways to spend a number of ratings for each system: with k raters a sentence, ratings // k sentences."""
     possible = [count for count in counts if ratings // count >= 2]
     if not possible:
         raise BadInput(f"{ratings} ratings are too few for a test: at least two sentences are needed.")
-    return [_point(pilot, ratings // count, count, sampling, rng) for count in possible]
+    return [_point(pilot, ratings // count, count, sampling, rng, published) for count in possible]
 
 
-def _point(pilot: Pilot, size: int | None, count: int | None, sampling: Sampling, rng: Generator) -> Point:
+def _point(
+    pilot: Pilot, size: int | None, count: int | None, sampling: Sampling, rng: Generator, published: bool = False
+) -> Point:
     if (size is not None and size < 2) or (count is not None and count < 1):
         raise BadInput("A study has at least two sentences and one rater.")
     draws = sampling.resamples
+    drawn_from = pilot.ratings if count is None or published else _as_new_raters_see(pilot)
     width = max(size or 0, *(len(rows) for rows in pilot.ratings)) * (count or 1) * len(pilot.ratings)
     step = max(1, _CHUNK // width)
     patterns = np.concatenate(
-        [_drawn(pilot, size, count, min(step, draws - start), rng) for start in range(0, draws, step)]
+        [_drawn(pilot, drawn_from, size, count, min(step, draws - start), rng) for start in range(0, draws, step)]
     )
     full = pilot.pattern
     both = np.nan_to_num(tau_b(np.concatenate([patterns, -patterns], axis=1), np.concatenate([full, -full])))
@@ -155,13 +170,40 @@ def _point(pilot: Pilot, size: int | None, count: int | None, sampling: Sampling
     )
 
 
-def _drawn(pilot: Pilot, size: int | None, count: int | None, draws: int, rng: Generator) -> Floats:
+def _as_new_raters_see(pilot: Pilot) -> tuple[Floats, ...]:
+    """The pilot's ratings, of which drawn raters vary as new raters of the same sentences would.
+
+    Each rating is a sentence's mean and what the rater differs by. The first is drawn towards the system's mean (in a
+    paired test: towards what the sentence has in all systems, which cancels) until the raters' share of its variance is
+    gone; the second is stretched, since ratings lie nearer to their own mean than to the true one.
+    """
+    counts = [np.sum(~np.isnan(rows), axis=1) for rows in pilot.ratings]
+    means = [np.nanmean(rows, axis=1) for rows in pilot.ratings]
+    parts = components(pilot)
+    if np.isnan(parts.within):
+        return pilot.ratings
+    shared: Floats | float = 0.0
+    if pilot.test == "paired":
+        shared = np.mean([values - values.mean() for values in means], axis=0)
+    seen = []
+    for rows, values, count in zip(pilot.ratings, means, counts, strict=True):
+        own = values - values.mean() - shared
+        kept = np.sqrt(ratio(np.full(len(values), parts.between), parts.between + parts.within / count, undefined=0.0))
+        kept = np.where(count > 1, kept, 1.0)  # one rating cannot be taken apart
+        stretched = np.sqrt(ratio(count * 1.0, count - 1.0, undefined=0.0))
+        seen.append((values.mean() + shared + kept * own)[:, None] + (rows - values[:, None]) * stretched[:, None])
+    return tuple(seen)
+
+
+def _drawn(
+    pilot: Pilot, ratings: Sequence[Floats], size: int | None, count: int | None, draws: int, rng: Generator
+) -> Floats:
     """Significance patterns of drawn studies: (draws, pairs)."""
     shared = None
     if pilot.test == "paired" and size is not None:
         shared = rng.integers(len(pilot.ratings[0]), size=(draws, size))
     means = []
-    for rows in pilot.ratings:
+    for rows in ratings:
         if size is None:
             chosen = np.broadcast_to(np.arange(len(rows)), (draws, len(rows)))
         else:

@@ -8,9 +8,16 @@ import numpy as np
 
 from plainly.errors import BadInput
 from plainly.questions.plan import resampling
-from plainly.questions.plan.components import Components, components, detectable, power, sentences_needed
+from plainly.questions.plan.components import (
+    Components,
+    check_difference,
+    components,
+    detectable,
+    power,
+    sentences_needed,
+)
 from plainly.questions.plan.resampling import Pilot, Point, Test
-from plainly.ratings import RatingsLike, take, usual_dimension
+from plainly.ratings import Ratings, RatingsLike, take, usual_dimension
 from plainly.render.numbers import interval, percent
 from plainly.result import Note, Record, Result, Table
 from plainly.sampling import Sampling, SamplingOptions
@@ -44,6 +51,7 @@ class StudyPlan(Result):
     needed: dict[int, int | None]
     smallest: dict[int, float]
     curves: list[Record]
+    remarks: tuple[Note, ...] = ()  # on the ratings
 
     @property
     def answer(self) -> str:
@@ -130,7 +138,7 @@ class StudyPlan(Result):
             f"{self.sampling.resamples} draws, seed {self.sampling.seed}. tau: Kendall's tau-b of the significance "
             "patterns, each pair both ways; power: of the pairs that the pilot tells apart, how many the study does."
         )
-        return [*(Note(line, kind="claim") for line in self.advice), Note(about)]
+        return [*(Note(line, kind="claim") for line in self.advice), *self.remarks, Note(about)]
 
     def chart(self) -> Any:
         """The curves: agreement by sentences, ways to spend the budget, and power. An altair chart."""
@@ -182,6 +190,10 @@ def plan(
     rated = judgements[dimension or usual_dimension(judgements)]
     if budget < 2:
         raise BadInput(f"A budget of {budget} ratings is none; a study needs at least two for each system.")
+    if not 0 < target <= 1:
+        raise BadInput(f"The tau to reach is between 0 and 1, for example 0.9; not {target:g}.")
+    difference = _tenth(rated) if difference is None else difference
+    check_difference(difference)
     pilot = Pilot.of(rated, test=test, alpha=alpha)
     rng = np.random.default_rng(drawing.seed)
     most = max(1, round(pilot.raters))
@@ -190,9 +202,6 @@ def plan(
     usual = {size for size in (10, 25, 50, 100, 200, 400) if size < pilot.sentences}
     sizes = tuple(sentences) or tuple(sorted(usual | {pilot.sentences}))
     parts = components(pilot)
-    if difference is None:
-        low, high = rated.scale or (float(np.nanmin(rated.values)), float(np.nanmax(rated.values)))
-        difference = (high - low) / 10
     return StudyPlan(
         judgements.name,
         rated.dimension,
@@ -210,7 +219,16 @@ def plan(
         needed={count: sentences_needed(parts, difference, raters=count, alpha=alpha) for count in counts},
         smallest={size: detectable(parts, sentences=size, alpha=alpha) for size in sizes},
         curves=[_power(parts, difference, count, size, alpha) for count in counts for size in CURVE_SIZES],
+        remarks=judgements.remarks,
     )
+
+
+def _tenth(rated: Ratings) -> float:
+    """A tenth of the scale."""
+    low, high = rated.scale or (float(np.nanmin(rated.values)), float(np.nanmax(rated.values)))
+    if low == high:
+        raise BadInput(f"All ratings of {rated.dimension} are {low:g}: they say nothing of the next study.")
+    return (high - low) / 10
 
 
 def _power(parts: Components, difference: float, raters: int, sentences: int, alpha: float) -> Record:

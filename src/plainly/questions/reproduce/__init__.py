@@ -63,6 +63,6 @@ def recipes() -> Listing:
 
 def recipe(name: str) -> ModuleType:
     """The module of a recipe, imported only now."""
-    if name not in RECIPES:
+    if not isinstance(name, str) or name not in RECIPES:
         raise UnknownName("recipe", name, RECIPES, see="plainly reproduce --list")
     return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")

@@ -52,13 +52,15 @@ def _resampled(printed: dict[str, Any], row: str, pilot: Pilot, options: RecipeO
     rng = np.random.default_rng(options.seed)
     cells: list[Cell] = []
     if options.wants("raters"):
-        points = dict(zip(("1 rater", "2 raters"), resampling.raters(pilot, (1, 2), rng=rng), strict=True))
+        points = dict(
+            zip(("1 rater", "2 raters"), resampling.raters(pilot, (1, 2), rng=rng, published=True), strict=True)
+        )
         ours = {("adequacy", column): point.tau_as_listed for column, point in points.items()}
         sound = {("adequacy", column): point.tau for column, point in points.items()}
         cells += cells_of(printed, "raters", ours, sound=sound, how=how)
     if options.wants("budget"):
         counts = [count for count in (1, 2, 3, 5, 10) if count <= max(3, round(pilot.raters))]
-        spent = resampling.budget(pilot, BUDGET, counts, rng=rng)
+        spent = resampling.budget(pilot, BUDGET, counts, rng=rng, published=True)
         falls = all(fewer.tau > more.tau for fewer, more in pairwise(spent))
         key = ("adequacy", "agreement falls as raters are added")
         notes = {key: ", ".join(f"{point.sentences}×{point.raters} {point.tau:.2f}" for point in spent)}

@@ -1,5 +1,7 @@
 // Shortcuts: shown beside what they do, changed in a dialog, kept in this browser. One-letter keys can be turned off, as
 // people who dictate need it.
+import { t } from "./page.js";
+import { storage } from "./storage.js";
 
 const STORE = "studio.keys";
 
@@ -7,7 +9,7 @@ export class Keys extends EventTarget {
   constructor(actions) {
     super();
     this.actions = actions; // [{id, title, key}]
-    this.chosen = JSON.parse(localStorage.getItem(STORE) || "{}");
+    this.chosen = JSON.parse(storage.get(STORE) || "{}");
   }
 
   get off() {
@@ -37,7 +39,7 @@ export class Keys extends EventTarget {
   }
 
   save() {
-    localStorage.setItem(STORE, JSON.stringify(this.chosen));
+    storage.set(STORE, JSON.stringify(this.chosen));
     this.dispatchEvent(new Event("change"));
   }
 
@@ -68,7 +70,7 @@ export class Keys extends EventTarget {
       this.save();
       draw();
     });
-    label.append(box, " Turn single-character keys off");
+    label.append(box, ` ${t("keys_off")}`);
     return label;
   }
 
@@ -77,12 +79,12 @@ export class Keys extends EventTarget {
     row.className = "row";
     const button = document.createElement("button");
     button.type = "button";
-    const name = () => keyName(this.key(action.id)) || "none";
-    const label = () => button.setAttribute("aria-label", `${action.title}: ${name()}. Change`);
+    const name = () => keyName(this.key(action.id)) || t("key_none");
+    const label = () => button.setAttribute("aria-label", t("key_change", { action: action.title, key: name() }));
     button.textContent = name();
     label();
     button.addEventListener("click", () => {
-      button.textContent = "press a key …";
+      button.textContent = t("key_press");
       const take = (event) => {
         if (["Shift", "Control", "Alt", "Meta", "Tab"].includes(event.key)) return;
         event.preventDefault();
@@ -106,7 +108,7 @@ export class Keys extends EventTarget {
 }
 
 export function keyName(key) {
-  return { " ": "Space", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" }[key] ?? key;
+  return { " ": t("space"), ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" }[key] ?? key;
 }
 
 export function hint(key) {

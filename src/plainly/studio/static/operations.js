@@ -1,19 +1,20 @@
 // Operations: choose words in one sentence or both, then say what happened to them. Words are chosen by click, by drag, by
 // touch, by Shift and a second click, or with the arrow keys; one more key or click is the label.
-import { el } from "./page.js";
-import { hint, keyName } from "./keys.js";
+import { el, t } from "./page.js";
+import { hint } from "./keys.js";
 
 export const actions = (about) => [
   ...about.labels.map((label) => ({ id: `label.${label.name}`, title: label.title, key: label.key, scope: label.sides })),
   ...[
-    ["left", "One word back", "ArrowLeft"], ["right", "One word on", "ArrowRight"],
-    ["up", "To the original", "ArrowUp"], ["down", "To the version", "ArrowDown"],
-    ["first", "First word", "Home"], ["last", "Last word", "End"],
-    ["toggle", "Choose the word (with Shift and an arrow: several)", " "], ["clear", "Choose nothing", "Escape"],
-    ["edit", "Take the last group up again", "e"], ["remove", "Remove the group taken up, or the last one", "Delete"],
-    ["undo", "Undo", "z"], ["redo", "Redo", "y"],
-  ].map(([id, title, key]) => ({ id, title, key })),
+    ["left", "ArrowLeft"], ["right", "ArrowRight"], ["up", "ArrowUp"], ["down", "ArrowDown"], ["first", "Home"], ["last", "End"],
+    ["toggle", " "], ["clear", "Escape"], ["edit", "e"], ["remove", "Delete"], ["undo", "z"], ["redo", "y"],
+  ].map(([id, key]) => ({ id, title: t(`do_${id}`), key })),
 ];
+
+export function describe({ groups = [] }, about) {
+  const titles = Object.fromEntries(about.labels.map((label) => [label.name, label.title]));
+  return groups.flatMap((group) => group.labels.map((label) => titles[label] ?? label)).join(", ") || t("no_operation");
+}
 
 const SIDES = ["source", "output"];
 const copy = (groups) => groups.map((group) => ({ source: [...group.source], output: [...group.output], labels: [...group.labels] }));
@@ -49,11 +50,15 @@ export function mount(root, item, context) {
     return source && output ? "both" : source ? "source" : output ? "output" : null;
   }
 
-  const palette = el("div", { class: "palette", role: "group", "aria-label": "What happened to the chosen words" });
+  const palette = el("div", { class: "palette", role: "group", "aria-label": t("palette") });
+  const search = el("input", { type: "search", id: "label-search", oninput: () => draw() });
+  const finder = el("p", { class: "row" }, el("label", { for: "label-search" }, t("search_labels")), search);
+  const meanings = el("details", { class: "meanings" }, el("summary", {}, t("meanings")),
+    el("dl", {}, ...about.labels.flatMap((label) => [el("dt", {}, label.title), el("dd", {}, label.hint)])));
   const list = el("ul", { class: "groups" });
   const message = el("p", { class: "small", role: "status" });
-  const undoButton = el("button", { type: "button", class: "quiet", onclick: () => undo() }, "Undo ", hint(keys.key("undo")));
-  const redoButton = el("button", { type: "button", class: "quiet", onclick: () => redo() }, "Redo ", hint(keys.key("redo")));
+  const undoButton = el("button", { type: "button", class: "quiet", onclick: () => undo() }, `${t("do_undo")} `, hint(keys.key("undo")));
+  const redoButton = el("button", { type: "button", class: "quiet", onclick: () => redo() }, `${t("do_redo")} `, hint(keys.key("redo")));
 
   function draw() {
     const numbers = { source: new Map(), output: new Map() };
@@ -74,25 +79,32 @@ export function mount(root, item, context) {
         const state = marks.map((number) => `${number}:${groups[number].labels}`).join();
         if ((button.dataset.marks ?? "") !== state) {
           button.dataset.marks = state;
-          const said = marks.map((number) => groups[number].labels.map((label) => titles[label]).join(" and ")).join("; ");
+          const said = marks.map((number) => groups[number].labels.map((label) => titles[label]).join(" + ")).join("; ");
           button.replaceChildren(text, ...(shown ? [el("sup", { "aria-hidden": "true" }, shown), el("span", { class: "hidden" }, `, ${said}`)] : []));
         }
       });
     }
     const now = scope();
-    const offered = about.labels.filter((label) => (now ? label.sides.includes(now) : true));
-    palette.replaceChildren(...offered.map((label) => {
+    const wanted = search.value.trim().toLowerCase();
+    const fits = (label) => (now ? label.sides.includes(now) : true) && (!wanted || `${label.title} ${label.hint}`.toLowerCase().includes(wanted));
+    const offer = (label) => {
       const on = taken >= 0 && groups[taken]?.labels.includes(label.name);
       const idle = !now && label.name !== "err";
       return el("button", { type: "button", title: label.hint, "data-label": label.name, "aria-pressed": taken >= 0 ? String(on) : null, "aria-disabled": idle ? "true" : null, onclick: () => mark(label.name) },
         `${label.title} `, keys.key(`label.${label.name}`) ? hint(keys.key(`label.${label.name}`)) : "");
+    };
+    // The classes of the typology, each a row of its own, so that 27 labels are seven short lists.
+    const classes = [...new Set(about.labels.map((label) => label.class))];
+    palette.replaceChildren(...classes.flatMap((name) => {
+      const offered = about.labels.filter((label) => label.class === name && fits(label)).map(offer);
+      return offered.length ? [el("div", { class: "family", role: "group", "aria-label": t(`class_${name}`) }, el("span", { class: "family-name", "aria-hidden": "true" }, t(`class_${name}`)), ...offered)] : [];
     }));
     list.replaceChildren(...groups.map((group, number) => {
       const quote = (side) => group[side].length ? [...group[side]].sort((a, b) => a - b).map((at) => spans[side][at][1]).join(" ") : "∅";
       return el("li", {}, el("strong", {}, `${number + 1}`), ...group.labels.map((label) => el("span", { class: "label" }, titles[label] ?? label)),
         el("span", { class: "words", dir: "auto" }, `${quote("source")} → ${quote("output")}`),
-        el("button", { type: "button", class: "quiet", "aria-label": `Change group ${number + 1}`, onclick: () => take(number) }, "Change"),
-        el("button", { type: "button", class: "quiet", "aria-label": `Remove group ${number + 1}`, onclick: () => remove(number) }, "Remove"));
+        el("button", { type: "button", class: "quiet", "aria-label": t("change_group", { number: number + 1 }), onclick: () => take(number) }, t("change")),
+        el("button", { type: "button", class: "quiet", "aria-label": t("remove_group", { number: number + 1 }), onclick: () => remove(number) }, t("remove")));
     }));
     undoButton.disabled = !before.length;
     redoButton.disabled = !after.length;
@@ -117,9 +129,9 @@ export function mount(root, item, context) {
   function mark(label) {
     if (label === "err") return markError();
     const now = scope();
-    if (!now) return say("Choose words first.");
-    if (!about.labels.find((known) => known.name === label).sides.includes(now)) return say(`${titles[label]} does not go with words on these sides.`);
-    if (groups.some((group) => group.labels.includes("err"))) return say("The version is marked as erroneous; remove that first.");
+    if (!now) return say(t("words_first"));
+    if (!about.labels.find((known) => known.name === label).sides.includes(now)) return say(t("wrong_sides", { label: titles[label] }));
+    if (groups.some((group) => group.labels.includes("err"))) return say(t("is_erroneous"));
     const sets = Object.fromEntries(SIDES.map((side) => [side, [...chosen[side]].sort((a, b) => a - b)]));
     const number = taken;
     change(() => {
@@ -130,7 +142,7 @@ export function mount(root, item, context) {
       } else groups.push({ ...sets, labels: [label] });
       taken = -1;
     });
-    say(`${titles[label]}: group ${number >= 0 ? number + 1 : groups.length}.`);
+    say(t("marked", { label: titles[label], number: number >= 0 ? number + 1 : groups.length }));
   }
 
   function markError() {
@@ -140,7 +152,7 @@ export function mount(root, item, context) {
       groups = [{ ...sets, labels: ["err"] }];
       taken = -1;
     });
-    say(others ? "Marked as erroneous; the other marks were taken away. Undo brings them back." : "Marked as erroneous.");
+    say(t(others ? "erroneous_alone" : "erroneous"));
   }
 
   function take(number) {
@@ -150,7 +162,7 @@ export function mount(root, item, context) {
       groups[number][side].forEach((at) => chosen[side].add(at));
     }
     draw();
-    say(`Group ${number + 1}: change its words, or add and take away labels.`);
+    say(t("group_taken", { number: number + 1 }));
   }
 
   function remove(number) {
@@ -159,7 +171,7 @@ export function mount(root, item, context) {
       groups.splice(number, 1);
       taken = -1;
     });
-    say(`Group ${number + 1} is removed.`);
+    say(t("group_removed", { number: number + 1 }));
   }
 
   function step(from, to, text) {
@@ -172,8 +184,8 @@ export function mount(root, item, context) {
     say(text);
   }
 
-  const undo = () => step(before, after, "Undone.");
-  const redo = () => step(after, before, "Done again.");
+  const undo = () => step(before, after, t("undone"));
+  const redo = () => step(after, before, t("redone"));
 
   function range(side, from, to) {
     for (let at = Math.min(from, to); at <= Math.max(from, to); at += 1) chosen[side].add(at);
@@ -227,9 +239,9 @@ export function mount(root, item, context) {
   }
 
   root.append(
-    el("div", { class: "pair" }, line("source", "Original"), line("output", "Version")), palette,
+    el("div", { class: "pair" }, line("source", t("original")), line("output", t("version"))), finder, palette, meanings,
     el("div", { class: "row" }, undoButton, redoButton,
-      el("button", { type: "button", class: "quiet", onclick: () => (chosen.source.clear(), chosen.output.clear(), (taken = -1), draw()) }, "Choose nothing ", hint(keyName(keys.key("clear"))))),
+      el("button", { type: "button", class: "quiet", onclick: () => (chosen.source.clear(), chosen.output.clear(), (taken = -1), draw()) }, `${t("do_clear")} `, hint(keys.key("clear")))),
     message, list, words);
   root.addEventListener("pointerdown", down);
   root.addEventListener("pointermove", move);
@@ -240,10 +252,11 @@ export function mount(root, item, context) {
 
   return {
     payload: () => ({ groups: copy(groups) }),
+    entered: () => groups.length > 0,
     scope: () => scope() ?? "none",
     problem() {
       if (scope() === null || taken >= 0) return null;
-      return { message: "Some words are chosen but have no label. Give them one, or choose nothing.", focus: () => palette.querySelector("button")?.focus() };
+      return { message: t("unlabelled"), focus: () => palette.querySelector("button")?.focus() };
     },
     act(action, event) {
       if (action.startsWith("label.")) return mark(action.slice(6)), true;

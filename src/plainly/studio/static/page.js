@@ -1,4 +1,12 @@
-// Small things that every task needs to build its part of the page.
+// Small things that every task needs to build its part of the page, and the page's words in the study's language.
+
+const about = document.getElementById("about");
+const words = about ? JSON.parse(about.textContent).words : {};
+
+// t("saving", { count: 3 }): the words of that name, with what stands in braces filled in; null where there are none.
+export function t(name, values = {}) {
+  return words[name]?.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "") ?? null;
+}
 
 export function el(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -12,6 +20,10 @@ export function el(name, attributes = {}, ...children) {
   return made;
 }
 
+export function button(text, action, kind = "") {
+  return el("button", { type: "button", class: kind, onclick: action }, text);
+}
+
 export function passage(title, text, direction) {
   return el("section", { class: "text" }, el("h2", {}, title), el("p", { dir: direction, class: "sentence" }, text));
 }
@@ -19,7 +31,7 @@ export function passage(title, text, direction) {
 export function commentField(value) {
   const field = el("textarea", { id: "comment", rows: 2, maxlength: 4000 });
   field.value = value || "";
-  return { field, box: el("div", { class: "comment" }, el("label", { for: "comment" }, "Comment (optional)"), field) };
+  return { field, box: el("div", { class: "comment" }, el("label", { for: "comment" }, t("comment")), field) };
 }
 
 export function minutes(seconds) {

@@ -1,6 +1,7 @@
 // Answers wait here until the server says that it has them. They are written to the browser's own storage before anything
 // is sent, so that a lost network, a closed tab or an ended session loses none. The server takes each key once, so that
 // sending twice, from two tabs or after a crash, does no harm.
+import { storage } from "./storage.js";
 
 const LONGEST_WAIT = 30000;
 const PATIENCE = 20000;
@@ -61,7 +62,7 @@ export class Queue extends EventTarget {
     this.server = server;
     this.prefix = `studio.queue.${server.rater}.`;
     this.asidePrefix = `studio.aside.${server.rater}.`;
-    this.state = "ready"; // ready, sending, offline, signed-out, somebody-else
+    this.state = "ready"; // ready, sending, offline, full, signed-out, somebody-else
     this.wait = 1000;
     this.timer = 0;
     addEventListener("online", () => this.send());
@@ -70,9 +71,8 @@ export class Queue extends EventTarget {
   }
 
   stored(prefix) {
-    return Object.keys(localStorage)
-      .filter((name) => name.startsWith(prefix))
-      .map((name) => JSON.parse(localStorage.getItem(name)))
+    return storage.names(prefix)
+      .map((name) => JSON.parse(storage.get(name)))
       .sort((a, b) => a.at - b.at);
   }
 
@@ -89,15 +89,15 @@ export class Queue extends EventTarget {
     const last = this.pending().at(-1);
     const at = Math.max(Date.now(), last ? last.at + 1 : 0);
     const entry = { key: newKey(), at, ...answer };
-    localStorage.setItem(this.prefix + entry.key, JSON.stringify(entry));
+    storage.set(this.prefix + entry.key, JSON.stringify(entry));
     this.tell();
     this.send();
     return entry;
   }
 
   forget(entry) {
-    localStorage.removeItem(this.prefix + entry.key);
-    localStorage.removeItem(this.asidePrefix + entry.key);
+    storage.remove(this.prefix + entry.key);
+    storage.remove(this.asidePrefix + entry.key);
     this.tell();
   }
 
@@ -148,15 +148,15 @@ export class Queue extends EventTarget {
       this.later();
       return false;
     }
-    if ([400, 404, 409, 422].includes(status)) {
-      localStorage.setItem(this.asidePrefix + entry.key, JSON.stringify({ ...entry, refusal: body }));
-      localStorage.removeItem(this.prefix + entry.key);
+    if ([400, 404, 409, 413, 422].includes(status)) {
+      storage.set(this.asidePrefix + entry.key, JSON.stringify({ ...entry, refusal: body }));
+      storage.remove(this.prefix + entry.key);
       this.state = "ready";
       this.tell();
       this.dispatchEvent(new CustomEvent("refused", { detail: { entry, body } }));
       return true;
     }
-    this.state = "offline";
+    this.state = status === 507 ? "full" : "offline";
     this.later();
     return false;
   }

@@ -1,6 +1,6 @@
 // Ranking: the better of two, or the best and the worst of several; ties where the project allows them. The order of the
 // versions is this person's own, and what wrote them is not known here.
-import { el, passage } from "./page.js";
+import { el, passage, t } from "./page.js";
 import { hint } from "./keys.js";
 
 const LETTERS = "ABCDEFGH";
@@ -9,10 +9,12 @@ export const actions = (about) => {
   const pairwise = about.ranking.method === "pairwise";
   const count = pairwise ? 2 : 8;
   const places = Array.from({ length: count }, (_, at) => ({
-    id: `best.${at}`, title: pairwise ? `Version ${LETTERS[at]} is better` : `Version ${LETTERS[at]} is best, then worst`, key: String(at + 1),
+    id: `best.${at}`, title: t(pairwise ? "is_better" : "is_best", { letter: LETTERS[at] }), key: String(at + 1),
   }));
-  return [...places, ...(about.ranking.ties ? [{ id: "tie", title: "No difference", key: "0" }] : [])];
+  return [...places, ...(about.ranking.ties ? [{ id: "tie", title: t("tie"), key: "0" }] : [])];
 };
+
+export const describe = ({ choice }) => (choice?.tie ? t("tie") : ["best", "worst"].filter((name) => name in (choice ?? {})).map((name) => `${t(name)}: ${LETTERS[choice[name]]}`).join(", "));
 
 export function mount(root, item, context) {
   const { about, keys, changed } = context;
@@ -36,27 +38,28 @@ export function mount(root, item, context) {
 
   const cards = item.outputs.map((text, at) => {
     const row = wanted.map((name) => {
-      const words = method === "pairwise" ? "Better" : name === "best" ? "Best" : "Worst";
-      const button = el("button", { type: "button", "data-choice": `${name}.${at}`, onclick: () => set(name, at) }, el("span", { class: "hidden" }, `Version ${LETTERS[at]}: `), words, " ",
+      const words = method === "pairwise" ? t("better") : t(name);
+      const button = el("button", { type: "button", "data-choice": `${name}.${at}`, onclick: () => set(name, at) }, el("span", { class: "hidden" }, `${t("version_letter", { letter: LETTERS[at] })}: `), words, " ",
         name === "best" ? hint(keys.key(`best.${at}`)) : "");
       buttons.push({ button, name, at });
       return button;
     });
     return el("section", { class: "card candidate", "aria-labelledby": `version-${at}` },
-      el("h2", { id: `version-${at}` }, `Version ${LETTERS[at]}`), el("p", { class: "sentence", dir: about.direction }, text), el("p", { class: "row" }, ...row));
+      el("h2", { id: `version-${at}` }, t("version_letter", { letter: LETTERS[at] })), el("p", { class: "sentence", dir: about.direction }, text), el("p", { class: "row" }, ...row));
   });
-  const tie = ties ? el("button", { type: "button", id: "tie", onclick: () => ((choice = choice.tie ? {} : { tie: true }), draw(), changed()) }, "No difference ", hint(keys.key("tie"))) : null;
-  root.append(passage("Original", item.source, about.direction), el("p", {}, el("strong", {}, question)),
+  const tie = ties ? el("button", { type: "button", id: "tie", onclick: () => ((choice = choice.tie ? {} : { tie: true }), draw(), changed()) }, `${t("tie")} `, hint(keys.key("tie"))) : null;
+  root.append(passage(t("original"), item.source, about.direction), el("p", {}, el("strong", {}, question)),
     el("div", { class: "candidates" }, ...cards), el("p", {}, tie));
   draw();
   const missing = () => (choice.tie ? null : wanted.find((name) => choice[name] === undefined));
 
   return {
     payload: () => ({ choice: { ...choice } }),
+    entered: () => Object.keys(choice).length > 0,
     problem() {
       const name = missing();
       if (!name) return null;
-      return { message: `Choose the ${method === "pairwise" ? "better" : name} version first.`, focus: () => buttons.find((choice) => choice.name === name).button.focus() };
+      return { message: t(`choose_${method === "pairwise" ? "better" : name}`), focus: () => buttons.find((choice) => choice.name === name).button.focus() };
     },
     act(action) {
       // Enter on a version's button would press that button; after a choice by key it shall save.

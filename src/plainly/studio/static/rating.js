@@ -1,22 +1,26 @@
 // Rating: a row of buttons for each short scale, a slider for each long one. A digit answers the current scale and goes on
 // to the next, so that four scales and Enter are five keys.
-import { el, passage } from "./page.js";
+import { el, passage, t } from "./page.js";
 import { hint } from "./keys.js";
 
 export const actions = (about) => {
   const most = Math.max(...about.scales.map((scale) => scale.points.length || 10));
   const digits = Array.from({ length: Math.min(most, 10) }, (_, at) => ({
     id: `value.${at}`,
-    title: `Answer ${at + 1} of the current question`,
+    title: t("answer_number", { number: at + 1 }),
     key: String((at + 1) % 10),
   }));
   const rest = [
-    { id: "next", title: "Next question", key: "n" },
-    { id: "previous", title: "Previous question", key: "p" },
+    { id: "next", title: t("next_question"), key: "n" },
+    { id: "previous", title: t("previous_question"), key: "p" },
   ];
-  if (about.cannotJudge) rest.push({ id: "skip-scale", title: "Cannot answer this question", key: "u" });
+  if (about.cannotJudge) rest.push({ id: "skip-scale", title: t("cannot_question"), key: "u" });
   return [...digits, ...rest];
 };
+
+export const describe = (answer, about) => about.scales.map((scale) => `${scale.name} ${sign(answer.values?.[scale.name] ?? "–", scale)}`).join(", ");
+
+const sign = (point, scale) => (point > 0 && scale.minimum < 0 ? `+${point}` : String(point).replace("-", "−"));
 
 export function mount(root, item, context) {
   const { about, keys, changed } = context;
@@ -41,7 +45,7 @@ export function mount(root, item, context) {
 
   function unsure(at) {
     if (!about.cannotJudge) return null;
-    const button = el("button", { type: "button", class: "quiet unsure", "aria-pressed": "false" }, "Cannot answer");
+    const button = el("button", { type: "button", class: "quiet unsure", "aria-pressed": "false" }, t("cannot_answer"));
     button.addEventListener("click", () => {
       go(at);
       set(at, values[about.scales[at].name] === null ? undefined : null);
@@ -54,11 +58,10 @@ export function mount(root, item, context) {
       const input = el("input", { type: "radio", name: `scale-${at}`, value: point });
       input.addEventListener("change", () => set(at, point));
       input.addEventListener("focus", () => go(at));
-      const sign = point > 0 && scale.minimum < 0 ? `+${point}` : String(point).replace("-", "−");
       const key = keys.key(`value.${place}`);
       const last = scale.points.length - 1;
       const words = place === 0 ? scale.low : place === last ? scale.high : "";
-      const name = el("span", { class: "point" }, sign, words ? el("span", { class: "hidden" }, ` ${words}`) : null);
+      const name = el("span", { class: "point" }, sign(point, scale), words ? el("span", { class: "hidden" }, ` ${words}`) : null);
       return { input, label: el("label", {}, input, name, key && key !== String(point) ? hint(key) : null) };
     });
     const button = unsure(at);
@@ -82,30 +85,50 @@ export function mount(root, item, context) {
       type: "range", id, min: scale.minimum, max: scale.maximum, step: scale.step, "aria-label": scale.question,
     });
     const shown = el("output", { for: id }, "–");
-    range.setAttribute("aria-valuetext", "no answer yet");
-    range.addEventListener("input", () => set(at, Number(range.value)));
+    // A finger that goes up or down wants to scroll: the browser moves the thumb all the same, so it is put back.
+    let finger = null; // while one is down: where it is, and what was there before
+    const take = () => set(at, Number(range.value));
+    range.addEventListener("pointerdown", ({ pointerType, clientX: x, clientY: y }) => (finger = pointerType === "touch" ? { x, y, last: y, scrolls: false } : null));
+    range.addEventListener("pointermove", ({ clientX: x, clientY: y }) => {
+      if (!finger) return;
+      finger.scrolls ||= Math.abs(y - finger.y) > 10 && Math.abs(y - finger.y) > Math.abs(x - finger.x);
+      if (finger.scrolls) scrollBy(0, finger.last - y);
+      finger.last = y;
+    });
+    range.addEventListener("input", () => finger || take());
+    const lift = (scrolls) => {
+      finger = null;
+      if (scrolls) part.show(values[scale.name]);
+      else take();
+    };
+    range.addEventListener("pointerup", () => lift(finger?.scrolls));
+    range.addEventListener("pointercancel", () => lift(true));
+    range.addEventListener("wheel", (event) => range.matches(":focus") && (event.preventDefault(), scrollBy(0, event.deltaY)), { passive: false });
     range.addEventListener("focus", () => go(at));
-    range.addEventListener("pointerup", () => set(at, Number(range.value)));
     const button = unsure(at);
     const ends = el("p", { class: "ends", "aria-hidden": "true" }, el("span", {}, scale.low), el("span", {}, scale.high));
     const box = el("fieldset", {}, legend(scale), el("div", { class: "slide" }, range, shown), ends, button);
     const span = scale.maximum - scale.minimum;
-    return {
+    const part = {
       box,
       focus: () => range.focus(),
       pick: (place) => (set(at, scale.minimum + Math.round(((place + 1) * span) / 10 / scale.step) * scale.step), true),
       show(value) {
-        if (typeof value === "number") range.value = value;
-        range.setAttribute("aria-valuetext", typeof value === "number" ? String(value) : "no answer yet");
-        shown.textContent = typeof value === "number" ? value : "–";
+        const known = typeof value === "number";
+        range.value = known ? value : scale.minimum + span / 2;
+        range.classList.toggle("untouched", !known);
+        range.setAttribute("aria-valuetext", known ? String(value) : t("no_answer"));
+        shown.textContent = known ? value : "–";
         button?.setAttribute("aria-pressed", String(value === null));
       },
     };
+    part.show(undefined);
+    return part;
   }
 
   root.append(
-    el("div", { class: "pair" }, passage("Original", item.source, about.direction),
-      passage("Version", item.outputs[0], about.direction)),
+    el("div", { class: "pair" }, passage(t("original"), item.source, about.direction),
+      passage(t("version"), item.outputs[0], about.direction)),
     el("div", { class: "scales" }, ...parts.map((part) => part.box)),
   );
   const earlier = (item.answer ?? item.draft)?.values ?? {};
@@ -115,10 +138,11 @@ export function mount(root, item, context) {
 
   return {
     payload: () => ({ values: { ...values } }),
+    entered: () => Object.values(values).some((value) => value !== undefined),
     problem() {
       const at = missing();
       if (at < 0) return null;
-      return { message: `Please answer: ${about.scales[at].question}`, focus: () => (go(at), parts[at].focus()) };
+      return { message: t("please_answer", { question: about.scales[at].question }), focus: () => (go(at), parts[at].focus()) };
     },
     act(action) {
       if (action.startsWith("value.")) {

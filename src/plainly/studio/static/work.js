@@ -1,75 +1,84 @@
-// The work page: one item after another, each answer into the queue before the next item is shown.
+// The work page: one item after another, each answer into the queue before the next item is shown. A key or a click acts
+// only on an item that has been on the screen for a moment: nobody answers what they have not seen.
+import { conflict } from "./conflict.js";
 import { Keys, hint } from "./keys.js";
-import { commentField, el, minutes } from "./page.js";
+import { button, commentField, el, minutes, t } from "./page.js";
+import { leaveDialog, showEnd } from "./ending.js";
 import { Queue, Server } from "./queue.js";
+import { storage } from "./storage.js";
 
+const MOMENT = 250; // milliseconds on the screen before an item takes an answer
+const STEPS = new Set(["left", "right", "up", "down"]); // the actions that may repeat while a key is held
 const about = JSON.parse(document.getElementById("about").textContent);
 const task = await import(`./${about.task}.js`);
 const server = new Server(about);
 const queue = new Queue(server);
 const keys = new Keys([
   ...task.actions(about),
-  { id: "submit", title: "Save and go on", key: "Enter" },
-  { id: "back", title: "Back to the item before", key: "b" },
-  ...(about.cannotJudge ? [{ id: "cannot", title: "Cannot judge this item", key: "j" }] : []),
-  ...(about.comments ? [{ id: "comment", title: "Write a comment", key: "/" }] : []),
+  { id: "submit", title: t("submit"), key: "Enter" },
+  { id: "back", title: t("back_title"), key: "b" },
+  { id: "forward", title: t("forward_title"), key: "." },
+  ...(about.cannotJudge ? [{ id: "cannot", title: t("cannot_title"), key: "j" }] : []),
+  ...(about.comments ? [{ id: "comment", title: t("comment_title"), key: "/" }] : []),
 ]);
 
 const place = document.getElementById("task");
 const notice = document.getElementById("notice");
 const saved = document.getElementById("saved");
 const progress = document.getElementById("progress");
+const announce = document.getElementById("announce");
 
 let ahead = []; // items that are ours and not yet shown
 const past = []; // items answered on this page, for the way back
-let shown = null; // {item, view, comment, began}
-let answered = 0; // as the server counts
-let total = null;
-let early = []; // keys pressed while there was no item to take them
+const later = []; // items left on the way back, for the way forward
+const pace = []; // seconds that this person took
+let shown = null; // {item, view, comment, began, settled}
+let told = { answered: 0, total: null, seconds: null }; // as the server counts
 let asking = null;
+let skew = 0; // seconds by which this computer's clock is ahead of the server's
 
-function draftName(item) {
-  return `studio.draft.${about.rater}.${item.assignment}`;
-}
+const draftName = (item) => `studio.draft.${about.rater}.${item.assignment}`;
+const settled = () => Boolean(shown?.settled);
 
-function tell(message, kind, ...buttons) {
-  notice.replaceChildren(el("p", {}, message), ...(buttons.length ? [el("p", { class: "row" }, ...buttons)] : []));
+function tell(message, kind, ...more) {
+  const [buttons, parts] = [more.filter((one) => one.matches("button")), more.filter((one) => !one.matches("button"))];
+  notice.replaceChildren(el("p", {}, message), ...parts, ...(buttons.length ? [el("p", { class: "row" }, ...buttons)] : []));
   notice.className = `notice ${kind ?? ""}`;
   notice.hidden = !message;
 }
 
-function button(text, action, kind = "") {
-  return el("button", { type: "button", class: kind, onclick: action }, text);
-}
-
 function showSaved() {
   const count = queue.pending().length;
-  const some = count === 1 ? "1 answer is" : `${count} answers are`;
-  const words = {
-    "signed-out": `Session ended. ${some} kept in this browser. Open your link again to send.`,
-    "somebody-else": `Somebody else uses this browser now. ${some} kept here until the first person's link is opened.`,
-    offline: `Not connected. ${some} kept in this browser and will be sent.`,
-  };
-  saved.textContent = count ? words[queue.state] ?? `Saving … ${count}` : answered ? `All ${answered} answers saved` : "Ready";
-  saved.dataset.state = count ? (queue.state in words ? "waiting" : "sending") : "saved";
-  progress.textContent = total ? `${answered} of ${total} answered` : `${answered} answered`;
+  const some = t(count === 1 ? "some_one" : "some_many", { count });
+  const waits = { "signed-out": "signed_out", "somebody-else": "somebody_else", full: "disk_full", offline: "offline" }[queue.state];
+  const calm = told.answered ? t(told.answered === 1 ? "all_saved_one" : "all_saved", { count: told.answered }) : t("ready");
+  saved.textContent = count ? (waits ? t(waits, { some }) : t("saving", { count })) : calm;
+  saved.dataset.state = count ? (waits ? "waiting" : "sending") : "saved";
+  progress.textContent = [told.total ? t("progress_of", told) : t("progress", told), timeLeft()].filter(Boolean).join(" · ");
+}
+
+function timeLeft() {
+  if (!told.total || told.total <= told.answered) return "";
+  const own = [...pace].sort((a, b) => a - b)[Math.floor(pace.length / 2)];
+  const each = pace.length >= 5 ? own : told.seconds;
+  return each ? t("minutes_left", { count: Math.max(1, Math.ceil(((told.total - told.answered) * each) / 60)) }) : "";
 }
 
 function keepDraft() {
   if (!shown) return;
   const draft = { ...shown.view.payload(), comment: shown.comment?.field.value || undefined };
-  localStorage.setItem(draftName(shown.item), JSON.stringify(draft));
+  storage.set(draftName(shown.item), JSON.stringify(draft));
   clearTimeout(shown.timer);
   const item = shown.item;
   shown.timer = setTimeout(() => server.post("/api/draft", { assignment: item.assignment, payload: draft }), 2000);
 }
 
-function show(item) {
-  const local = localStorage.getItem(draftName(item));
+function show(item, { quietly = false } = {}) {
+  const local = storage.get(draftName(item));
   if (local) item.draft = JSON.parse(local);
   place.replaceChildren();
   const form = el("div", { class: "item" });
-  const mine = { item, began: Date.now(), timer: 0, comment: null, view: null };
+  const mine = { item, began: performance.now(), settled: false, timer: 0, comment: null, view: null };
   shown = mine;
   mine.view = task.mount(form, item, { about, keys, changed: keepDraft, submit });
   if (about.comments) {
@@ -77,28 +86,43 @@ function show(item) {
     mine.comment.field.addEventListener("input", keepDraft);
     form.append(mine.comment.box);
   }
-  const clock = el("span", { class: "small", id: "clock" });
   form.append(el("div", { class: "row actions" },
-    el("button", { type: "button", class: "primary", id: "submit", onclick: submit }, "Save and go on ", hint(keys.key("submit"))),
-    about.cannotJudge ? el("button", { type: "button", id: "cannot", onclick: cannot }, "I cannot judge this ", hint(keys.key("cannot"))) : null,
-    el("button", { type: "button", id: "back", class: "quiet", onclick: back }, "Back ", hint(keys.key("back"))),
-    clock));
-  if (item.training) form.prepend(el("p", { class: "badge" }, "Practice item"));
-  if (item.answer) form.prepend(el("p", { class: "badge" }, "You answered this item before; saving changes your answer."));
+    el("button", { type: "button", class: "primary", id: "submit", onclick: () => settled() && submit() }, `${t("submit")} `, hint(keys.key("submit"))),
+    about.cannotJudge ? el("button", { type: "button", id: "cannot", onclick: () => settled() && cannot() }, `${t("cannot")} `, hint(keys.key("cannot"))) : null,
+    el("button", { type: "button", id: "back", class: "quiet", onclick: () => settled() && back() }, `${t("back")} `, hint(keys.key("back"))),
+    later.length ? el("button", { type: "button", id: "forward", class: "quiet", onclick: () => settled() && forward() }, `${t("forward")} `, hint(keys.key("forward"))) : null,
+    el("span", { class: "small", id: "clock" })));
+  if (item.training) form.prepend(el("p", { class: "badge" }, t("practice")));
+  if (item.answer) form.prepend(el("p", { class: "badge" }, t("answered_before")));
+  const number = told.answered + queue.pending().length + (item.answer ? 0 : 1);
+  const title = item.answer ? t("item_again") : t(told.total ? "item_of" : "item", { number, total: told.total });
+  form.prepend(el("h2", { class: "hidden", id: "item-title", tabindex: "-1" }, title));
   place.append(form);
+  if (!quietly) {
+    document.getElementById("item-title").focus({ preventScroll: true });
+    announce.textContent = title;
+    if (scrollY > place.offsetTop) scrollTo(0, 0);
+  }
+  // Two frames later it has been painted.
+  const settle = () => {
+    mine.settled = true;
+    form.setAttribute("data-settled", "");
+  };
+  if (quietly) settle();
+  else requestAnimationFrame(() => requestAnimationFrame(() => {
+    mine.began = performance.now();
+    setTimeout(settle, MOMENT);
+  }));
   fill();
-  const waiting = early;
-  early = [];
-  for (const key of waiting) press(key);
 }
 
 function next() {
   tell("");
   shown = null;
-  const item = ahead.shift();
+  const item = later.pop() ?? ahead.shift();
   if (item) show(item);
   else {
-    place.replaceChildren(el("p", {}, "Loading the next item …"));
+    place.replaceChildren(el("p", {}, t("loading_next")));
     fill();
   }
 }
@@ -115,20 +139,25 @@ function submit() {
 }
 
 function cannot() {
-  if (shown && about.cannotJudge) send({ cannot_judge: true });
+  if (!shown || !about.cannotJudge) return;
+  const away = () => (tell(""), send({ cannot_judge: true }));
+  if (!shown.view.entered()) return away();
+  tell(t("cannot_sure"), "problem", button(t("cannot_yes"), away), button(t("cannot_no"), () => (tell(""), document.getElementById("submit")?.focus())));
+  notice.querySelector("button").focus();
 }
 
 function send(payload) {
   const { item, comment, began, timer } = shown;
   clearTimeout(timer);
   if (comment?.field.value) payload.comment = comment.field.value;
-  const seconds = (Date.now() - began) / 1000;
+  const seconds = (performance.now() - began) / 1000;
+  if (!item.answer) pace.push(seconds);
   const entry = queue.add({ assignment: item.assignment, revision: item.revision, payload, seconds });
-  localStorage.removeItem(draftName(item));
+  storage.remove(draftName(item));
   past.push({ ...item, draft: null, answer: payload, revision: item.revision + 1 });
-  if (item.training) {
+  if (item.training && !item.answer) {
     shown = null;
-    place.replaceChildren(el("p", {}, "Checking …"));
+    place.replaceChildren(el("p", {}, t("checking")));
     queue.addEventListener("stored", function once({ detail }) {
       if (detail.entry.key !== entry.key) return;
       queue.removeEventListener("stored", once);
@@ -138,32 +167,40 @@ function send(payload) {
   showSaved();
 }
 
-function feedback(told) {
-  const expected = Object.entries(told?.expected?.values ?? {}).map(([name, value]) => `${name}: ${value}`);
-  const lines = [...expected, ...(told?.expected?.labels ?? [])].join(", ");
-  const go = button("Go on", next, "primary");
+function feedback(judged) {
+  const expected = Object.entries(judged?.expected?.values ?? {}).map(([name, value]) => `${name}: ${value}`);
+  const lines = [...expected, ...(judged?.expected?.labels ?? [])].join(", ");
+  const go = button(t("go_on"), next, "primary");
   place.replaceChildren(el("section", { class: "card", id: "feedback" },
-    el("h2", {}, told?.right ? "As expected" : "Different from what was expected"),
-    told?.text ? el("p", {}, told.text) : null,
-    lines ? el("p", {}, `Expected: ${lines}`) : null,
+    el("h2", {}, judged?.right ? t("as_expected") : t("not_as_expected")),
+    judged?.text ? el("p", {}, judged.text) : null,
+    lines ? el("p", {}, t("expected", { what: lines })) : null,
     el("p", {}, go)));
   go.focus();
 }
 
 async function back() {
-  if (shown) keepDraft();
   if (!past.length) {
     const { status, body } = await server.call("/api/answered");
-    if (status !== 200 || !body.items.length) {
-      tell(status === 200 ? "There is no earlier item." : "The earlier items cannot be reached just now.", "problem");
+    const fresh = status === 200 ? body.items.filter((item) => !later.some((known) => known.assignment === item.assignment)) : [];
+    if (!fresh.length) {
+      tell(t(status === 200 ? "no_earlier" : "earlier_unreachable"), "problem");
       return;
     }
-    past.push(...body.items.reverse());
+    past.push(...fresh.reverse());
   }
-  const item = past.pop();
-  if (shown) ahead.unshift(shown.item);
+  if (shown) {
+    keepDraft();
+    later.push(shown.item);
+  }
   tell("");
-  show(item);
+  show(past.pop());
+}
+
+function forward() {
+  if (!later.length || !shown) return;
+  if (shown.item.answer) past.push(shown.item);
+  next();
 }
 
 function fill() {
@@ -173,7 +210,7 @@ function fill() {
 
 async function ask() {
   if (ahead.length >= about.ahead) return;
-  const mine = [...ahead, ...(shown ? [shown.item] : [])].map((item) => item.assignment);
+  const mine = [...ahead, ...later, ...(shown ? [shown.item] : [])].map((item) => item.assignment);
   const waiting = queue.pending().map((entry) => entry.assignment);
   const have = [...new Set([...mine, ...waiting])];
   const { status, body } = await server.post("/api/claim", { want: about.ahead, have });
@@ -181,66 +218,81 @@ async function ask() {
     if (status === 401 || (status === 403 && body.error === "token")) {
       const renewed = await server.renew();
       if (renewed === "ok") return ask();
-      if (!shown && renewed === "signed-out") end("Your session has ended", "Open your link again to go on. Nothing that you entered is lost.");
+      if (!shown && renewed === "signed-out") end(t("session_ended"), t("session_ended_text"));
     }
     setTimeout(fill, 3000);
-    if (!shown && status === 0) place.replaceChildren(el("p", {}, "Not connected. The next item comes as soon as the network is back."));
+    if (!shown && status === 0) place.replaceChildren(el("p", {}, t("not_connected")));
     return;
   }
+  clock(body.now);
   const pending = queue.pending().map((entry) => entry.assignment);
-  const seen = new Set([...ahead.map((item) => item.assignment), shown?.item.assignment, ...pending, ...past.map((item) => item.assignment)]);
+  const seen = new Set([...ahead, ...later, ...past].map((item) => item.assignment));
+  for (const assignment of [shown?.item.assignment, ...pending]) seen.add(assignment);
   ahead.push(...body.items.filter((item) => !seen.has(item.assignment)));
-  answered = Math.max(answered, body.answered);
-  total = body.total;
+  told = { answered: Math.max(told.answered, body.answered), total: body.total, seconds: body.seconds };
   showSaved();
   if (shown || document.getElementById("feedback")) return;
-  if (ahead.length) next();
+  if (ahead.length || later.length) next();
   // While an answer is on its way the server cannot know yet whether it was the last.
   else if (pending.length || body.state === "working") setTimeout(fill, 700);
-  else if (body.state === "finished") done(body);
-  else if (body.state === "failed") end("Thank you", "The practice test did not go as expected, so there are no further items for you.");
   else {
-    end("Please wait", "Others are working on the last items. If one comes back it will appear here.");
-    setTimeout(fill, 10000);
+    finish(body);
+    if (body.state === "waiting") setTimeout(fill, 10000);
   }
 }
 
-function end(title, text, ...more) {
-  place.replaceChildren(el("section", { class: "card" }, el("h2", {}, title), el("p", {}, text), ...more));
+function finish(body) {
+  shown = null;
+  tell("");
+  if (body.state !== "waiting") progress.textContent = "";
+  showEnd(place, body, { leave: () => leaving.open() });
 }
 
-function done(body) {
-  const link = body.completion_url ? el("p", {}, el("a", { href: body.completion_url }, "Back to the platform")) : null;
-  end("All done, thank you", `You have answered ${body.answered} items.`, el("p", {}, "Completion code: ", el("strong", { id: "code" }, body.code)), link);
+function end(title, text) {
+  place.replaceChildren(el("section", { class: "card" }, el("h2", {}, title), el("p", {}, text)));
+}
+
+function clock(now) {
+  skew = Date.now() / 1000 - now;
+  if (Math.abs(skew) < 120 || clock.said) return;
+  clock.said = true;
+  warn(t("clock_off", { count: Math.round(Math.abs(skew) / 60) }));
+}
+
+// What stays true for as long as the page is open.
+function warn(text) {
+  const place = document.getElementById("warning");
+  if ([...place.children].some((known) => known.textContent === text)) return;
+  place.append(el("p", {}, text));
+  place.hidden = false;
 }
 
 function refused({ entry, body }) {
   const forget = () => (queue.forget(entry), tell(""));
   if (body.error === "stale") {
-    tell(body.message, "problem",
-      button("Keep the saved answer", forget),
-      button("Replace it with mine", () => {
+    tell(t("stale"), "problem", conflict(task, about, body.current, entry.payload),
+      button(t("keep_saved"), forget),
+      button(t("replace_saved"), () => {
         queue.forget(entry);
         const { assignment, payload, seconds } = entry;
         queue.add({ assignment, payload, seconds, revision: body.revision });
         tell("");
       }));
-  } else tell(`An answer was not accepted: ${body.message}`, "problem", button("Leave it out", forget));
+  } else tell(t("not_accepted", { why: t(`refused_${body.error}`) ?? body.message ?? "" }), "problem", button(t("leave_out"), forget));
 }
 
-function press(key) {
-  const action = keys.action(key, shown?.view.scope?.());
+function press(event, held) {
+  const action = keys.action(event, shown?.view.scope?.());
   if (!action) return false;
+  if (held && !STEPS.has(action)) return true;
   if (document.getElementById("feedback")) return action === "submit" && (next(), true);
-  if (!shown) {
-    if (early.length < 200) early.push(key);
-    return true;
-  }
+  if (!settled()) return true;
   if (action === "submit") submit();
   else if (action === "back") back();
+  else if (action === "forward") forward();
   else if (action === "cannot") cannot();
   else if (action === "comment") shown.comment?.field.focus();
-  else return shown.view.act(action, key);
+  else return shown.view.act(action, event);
   return true;
 }
 
@@ -251,32 +303,37 @@ document.addEventListener("keydown", (event) => {
   if (typing && event.key === "Escape") return target.blur();
   if (typing && !(event.key === "Enter" && (event.ctrlKey || event.metaKey))) return;
   const presses = target.matches("button, a, summary, select") && (event.key === "Enter" || event.key === " ");
+  if (presses && event.repeat) return event.preventDefault();
   if (presses && !target.matches("[data-token]")) return;
   const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
-  if (press(typing ? { key } : { key, ctrlKey, metaKey, altKey, shiftKey })) event.preventDefault();
+  if (press(typing ? { key } : { key, ctrlKey, metaKey, altKey, shiftKey }, event.repeat)) event.preventDefault();
 });
 
 setInterval(() => {
   if (!shown) return;
   const clock = document.getElementById("clock");
-  const spent = (Date.now() - shown.began) / 1000;
-  if (about.timeLimit) clock.textContent = spent < about.timeLimit ? `${minutes(about.timeLimit - spent)} left` : "Over time; your answer still counts and is marked.";
+  const spent = (performance.now() - shown.began) / 1000;
+  if (about.timeLimit) clock.textContent = spent < about.timeLimit ? t("time_left", { time: minutes(about.timeLimit - spent) }) : t("overtime");
   const item = shown.item;
-  if (!item.answer && !item.warned && item.expires_at * 1000 - Date.now() < 120000) {
+  if (!item.answer && !item.warned && item.expires_at - (Date.now() / 1000 - skew) < 120) {
     item.warned = true;
-    tell("This item will soon be offered to somebody else. Your answer is kept even if it comes later.", "",
-      button("I need more time", async () => {
+    tell(t("lease_ends"), "",
+      button(t("more_time"), async () => {
         const { status, body } = await server.post("/api/more-time", { assignment: item.assignment });
         if (status === 200) Object.assign(item, { expires_at: body.expires_at, warned: false });
-        tell(status === 200 ? "" : "That did not work just now; your answer will be kept all the same.");
+        tell(status === 200 ? "" : t("more_time_failed"));
       }));
   }
 }, 1000);
 
+const leaving = leaveDialog({ about, server, queue, end: finish });
+storage.addEventListener("fault", () => warn(t(storage.fault === "full" ? "storage_full" : "storage_blocked")));
+storage.set("studio.probe", "1");
+storage.remove("studio.probe");
 queue.addEventListener("change", showSaved);
 queue.addEventListener("refused", (event) => refused(event.detail));
 queue.addEventListener("stored", ({ detail }) => {
-  answered = Math.max(answered, detail.answered);
+  told.answered = Math.max(told.answered, detail.answered);
   showSaved();
   if (!shown) fill();
 });
@@ -284,10 +341,10 @@ keys.dialog(document.getElementById("keys"), document.getElementById("keys-list"
 keys.addEventListener("change", () => {
   if (!shown) return;
   keepDraft();
-  show(shown.item);
+  show(shown.item, { quietly: true });
 });
 addEventListener("beforeunload", (event) => {
-  if (queue.pending().length && queue.state === "ready") event.preventDefault();
+  if (queue.pending().length && (queue.state === "ready" || storage.fault)) event.preventDefault();
 });
 for (const entry of queue.aside()) refused({ entry, body: entry.refusal });
 showSaved();

@@ -1,0 +1,181 @@
+"""The part of the simulations that is about people: correlations, tests between metrics, agreement, plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.stats
+
+from plainly.questions.plan import Pilot, resampling
+from plainly.questions.plan.components import components, detectable, power
+from plainly.ratings import Ratings
+from plainly.sampling import Sampling
+from plainly.stats import agreement, correlate, dependent
+
+Floats = np.ndarray
+Row = tuple[str, str, str, float, float]
+DRAWN = Sampling(resamples=400)
+
+
+def _units(systems: int, items: int) -> tuple[Floats, Floats]:
+    return np.repeat(np.arange(systems), items), np.tile(np.arange(items), systems)
+
+
+def by_item(times: int) -> Iterator[Row]:
+    """Intervals and stars of correlations over outputs: the systems are these, the items a sample."""
+    for systems, items in ((6, 12), (6, 30), (6, 100), (1, 100)):
+        rng = np.random.default_rng(systems * 1000 + items)
+        effects = rng.normal(scale=0.4, size=(2, systems))
+
+        def study(items: int, related: float, rng: np.random.Generator, effects: Floats = effects) -> list[Floats]:
+            system, item = _units(effects.shape[1], items)
+
+            def part(scale: float, size: int) -> Floats:
+                return rng.gamma(2.0, scale, size=size) - 2 * scale  # skewed, as ratings and scores are
+
+            human = part(0.6, items)[item] + part(0.7, len(item)) + (effects[0][system] if related else 0.0)
+            metric = related * human + part(0.4, items)[item] + part(0.7, len(item))
+            return [human, metric + (effects[1][system] if related else 0.0)]
+
+        names = [str(item) for item in _units(systems, items)[1]]
+        where = f"{systems} system{'s' * (systems > 1)}, {items} items"
+        large = study(20_000, 0.5, rng)
+        for kind in correlate.KINDS:
+            few = times if kind != "kendall" else times // 4
+            truth = (
+                scipy.stats.kendalltau(*(values[::7] for values in large)).statistic
+                if kind == "kendall"
+                else correlate.correlation(*large, kind=kind)
+            )
+            covered = errs = 0
+            for _ in range(few):
+                human, metric = study(items, 0.5, rng)
+                estimate = correlate.correlate(metric, human, kind=kind, groups=names, sampling=DRAWN).estimate
+                covered += estimate.low <= truth <= estimate.high
+                human, metric = study(items, 0.0, rng)
+                errs += correlate.correlate(metric, human, kind=kind, groups=names, sampling=DRAWN).p < 0.05
+            yield f"{kind} by item, 95 % interval", where, "coverage", 0.95, covered / few
+            yield f"{kind} by item, stars", where, "error, no relation", 0.05, errs / few
+
+
+def by_system(times: int) -> Iterator[Row]:
+    """Intervals and stars of correlations between systems, which are the sample; normal, and with a long tail."""
+    for shape, draw in (("", "normal"), (", skewed", "exponential")):
+        for systems in (6, 10, 25):
+            rng = np.random.default_rng(systems)
+
+            def pairs(rho: float, size: tuple[int, int], rng: np.random.Generator, draw: str = draw) -> list[Floats]:
+                one, other = (getattr(rng, draw)(size=size) for _ in range(2))
+                return [one, rho * one + np.sqrt(1 - rho**2) * other]
+
+            for kind in correlate.KINDS:
+                truth = float(np.mean(correlate.rowwise(*pairs(0.6, (200, 300), rng), kind=kind)))
+                values = correlate.rowwise(*pairs(0.6, (4 * times, systems), rng), kind=kind)
+                intervals = [
+                    correlate.over_units(value, kind=kind, n=systems, level=0.95, unit="systems") for value in values
+                ]
+                shown = [interval for interval in intervals if not np.isnan(interval.low)]
+                covered = np.mean([interval.low <= truth <= interval.high for interval in shown])
+                where = f"{systems} systems{shape}"
+                yield f"{kind} by system, 95 % interval", where, "coverage", 0.95, float(covered)
+                none = zip(*pairs(0.0, (times, systems), rng), strict=True)
+                ps = [correlate.permutation_p_value(x, y, kind=kind, permutations=500, rng=rng) for x, y in none]
+                yield f"{kind} by system, stars", where, "error, no relation", 0.05, float(np.mean(np.array(ps) < 0.05))
+
+
+def between_metrics(times: int) -> Iterator[Row]:
+    """Tests of two metrics that agree equally well with people."""
+    for systems, items in ((6, 30), (6, 100), (10, 70)):
+        rng = np.random.default_rng(systems + items)
+        item = _units(systems, items)[1]
+        errs = np.zeros(2)
+        for _ in range(times):
+            human, first, second = (
+                rng.normal(scale=0.5, size=items)[item] + rng.normal(size=len(item)) for _ in range(3)
+            )
+            scores = (human, first + human / 2, second + human / 2)
+            groups = [str(at) for at in item]
+            exchanged = dependent.exchange(*scores, groups=groups, permutations=400, rng=rng)
+            errs += [dependent.williams(*scores).p_value < 0.05, exchanged.p_value < 0.05]
+        for name, rate in zip(("williams", "permute-items"), errs / times, strict=True):
+            yield f"{name} by item", f"{systems} systems, {items} items", "error, equal metrics", 0.05, float(rate)
+    for systems in (6, 10, 25):
+        rng = np.random.default_rng(systems)
+        errs = np.zeros(2)
+        for _ in range(times):
+            human = rng.normal(size=systems)
+            scores = (human, *(human + rng.normal(size=systems) for _ in range(2)))
+            exchanged = dependent.exchange(*scores, permutations=400, rng=rng, unit="systems")
+            errs += [dependent.williams(*scores).p_value < 0.05, exchanged.p_value < 0.05]
+        for name, rate in zip(("williams", "permute-systems"), errs / times, strict=True):
+            yield f"{name} by system", f"{systems} systems", "error, equal metrics", 0.05, float(rate)
+
+
+def agreements(times: int) -> Iterator[Row]:
+    """Intervals of coefficients of agreement: outputs of five points by three raters, each by itself or six an item."""
+    for items, outputs in ((60, 1), (200, 1), (12, 6), (30, 6), (100, 6)):
+        rng = np.random.default_rng(items + outputs)
+
+        def rated(items: int, rng: np.random.Generator, outputs: int = outputs) -> Floats:
+            item = np.repeat(np.arange(items), outputs)
+            truth = (rng.normal(scale=0.6, size=items)[item] if outputs > 1 else 0) + rng.normal(size=len(item))
+            return np.clip(np.rint(3 + truth[:, None] + rng.normal(scale=0.9, size=(len(item), 3))), 1, 5)
+
+        kinds = {
+            "alpha, ordinal": lambda matrix: agreement.krippendorff(matrix, distance="ordinal"),
+            "alpha, interval": lambda matrix: agreement.krippendorff(matrix, distance="interval"),
+            "Fleiss' kappa": lambda matrix: agreement.fleiss(matrix),
+            "ICC, one-way": lambda matrix: agreement.icc(matrix, model="one-way"),
+        }
+        large = rated(4000, rng)
+        covered = dict.fromkeys(kinds, 0)
+        truths = {name: make(large).value for name, make in kinds.items()}
+        groups = [str(item) for item in np.repeat(np.arange(items), outputs)] if outputs > 1 else None
+        for _ in range(times):
+            matrix = rated(items, rng)
+            for name, make in kinds.items():
+                estimate = make(matrix).estimate(DRAWN, groups=groups)
+                covered[name] += estimate.low <= truths[name] <= estimate.high
+        where = f"{items} outputs" if outputs == 1 else f"{items} items of {outputs} outputs"
+        for name, count in covered.items():
+            yield f"{name}, 95 % interval", where, "coverage", 0.95, count / times
+
+
+def plans(times: int) -> Iterator[Row]:
+    """What a plan promises: power by the formula and by drawn studies, against new studies; detectable differences."""
+    for test in ("paired", "welch"):
+        rng = np.random.default_rng(len(test))
+
+        def study(
+            sentences: int, raters: int, effect: float, many: int, rng: np.random.Generator, test: str = test
+        ) -> Floats:
+            shared = rng.normal(size=(many, 1, sentences)) if test == "paired" else 0.0
+            truth = np.array([0, effect])[:, None] + shared + rng.normal(size=(many, 2, sentences)) * 0.5
+            return truth[..., None] + rng.normal(size=(many, 2, sentences, raters)) * 1.2
+
+        def found(sentences: int, raters: int, effect: float, rng: np.random.Generator, test: str = test) -> float:
+            means = study(sentences, raters, effect, 8 * times, rng).mean(axis=3)
+            tested = (
+                scipy.stats.ttest_rel(means[:, 0], means[:, 1], axis=1)
+                if test == "paired"
+                else scipy.stats.ttest_ind(means[:, 0], means[:, 1], axis=1, equal_var=False)
+            )
+            return float(np.mean(tested.pvalue < 0.01))
+
+        pilots = []
+        for values in study(1000, 3, 0.9, 100, rng):
+            values[1] += 0.9 - (values[1].mean() - values[0].mean())  # a pilot whose own difference is the true one
+            rated = Ratings("s", ("A", "B"), tuple(map(str, range(1000))), tuple("xyz"), values)
+            pilots.append(Pilot.of(rated, test=test))  # type: ignore[arg-type]
+        parts = [components(pilot) for pilot in pilots]
+        for raters, sentences in ((1, 48), (2, 24), (3, 16)):
+            truth, where = found(sentences, raters, 0.9, rng), f"{test}, {sentences} sentences, {raters} raters"
+            by_formula = [power(part, 0.9, sentences=sentences, raters=raters) for part in parts]
+            yield "plan's power, by formula", where, "power", float(np.mean(by_formula)), truth
+            sampling = Sampling(resamples=100)
+            drawn = [resampling.budget(pilot, 48, [raters], sampling=sampling, rng=rng)[0].power for pilot in pilots]
+            yield "plan's power, drawn studies", where, "power", float(np.mean(drawn)), truth
+        for sentences in (15, 60):
+            powers = [found(sentences, 1, detectable(part, sentences=sentences), rng) for part in parts[:4]]
+            yield "plan's detectable difference", f"{test}, {sentences} sentences", "power", 0.8, float(np.mean(powers))

@@ -1,0 +1,153 @@
+"""Write the page of each language, docs/language-CODE.md, by one template, from its file and what was measured.
+
+python scripts/language_pages.py
+"""
+
+import tomllib
+from pathlib import Path
+
+from plainly import data, registry
+from plainly.metrics.languages import stated
+from plainly.text.languages import CODES, ReadabilityFormula, language
+
+ROOT = Path(__file__).resolve().parent.parent
+MEASURED = tomllib.loads((ROOT / "bench" / "languages.toml").read_text(encoding="utf-8"))
+PAGE = """\
+# {name}
+
+<!-- Written by scripts/language_pages.py from src/plainly/text/languages/{code}.toml and bench/languages.toml. -->
+
+```sh
+plainly score --language {code} --source source.txt --references 'reference.*.txt' -- A.txt
+```
+
+`--language {code}` (from Python `language="{code}"`) makes sentence ends, words, syllables, word frequencies and
+readability those of {name}. What is general to all languages is on [the page of languages](languages.md).
+
+## What works
+
+| metrics | in {name} |
+|---|---|
+| {any} | as in every language: they compare words or characters |
+| {made} | made for {name} |
+| {model} | if the model that you give them knows {name} |
+
+## What does not work
+
+All other metrics are made for English (`fkgl`, `sle`, `meaning`, `facts`, `samsa`, …; `plainly metrics NAME` says so),
+and plainly says so before it prints a number of theirs. The labels of operations and the attacks of an audit that need
+words (synonyms, names, negation) are English too.
+
+## Readability
+
+{formulas}
+
+Without a name, `readability` is the first: `-m readability` or, for another, `-m 'readability(formula={last})'`.
+
+## Syllables
+
+On 500 words drawn from the 20,000 most frequent ones, against the phonemes of espeak-ng (`bench/syllables.py`):
+
+| way | other count, every vowel a syllable | other count, i and u before a vowel gliding |
+|---|---|---|
+{syllables}
+
+{people}## Tokenisers
+
+SARI and BLEU use 13a, as everybody's do, so that numbers equal sacrebleu's; 13a leaves quotation marks such as {marks}
+on their words. `bleu(tokenize=intl)` parts them, `bleu(tokenize=moses-{code})` parts words as Moses does in {name}. The
+signature of every number has the setting (`auto` is 13a).
+
+{cards}## Limits
+
+{limits}
+"""
+UNRATED = """\
+## Beside people
+
+No ratings of simplicity in this language were at hand. What the numbers are worth is not known: hold them against
+ratings of your own (`plainly meta`).
+
+"""
+RATED = """\
+## Beside people
+
+Pearson's r with people on {what}:
+
+| | r |
+|---|---|
+{rows}
+
+{more} The learned metrics need
+`pip install 'plainly[multilingual]'`; the figures are those of `bench/multilingual.py`. On outputs of systems they have
+not been tested.
+
+"""
+MARKS = {"de": "„ and “", "fr": "« and »", "es": "« and ¿", "it": "« and »", "pt": "“ and ”", "nl": "‘ and ’"}
+
+
+def pages() -> dict[str, str]:
+    """The text of every page by the name of its file."""
+    return {f"language-{code}.md": page(code) for code in CODES if code != "en"}
+
+
+def page(code: str) -> str:
+    """The page of one language."""
+    known = language(code)
+    metrics = {name: stated(registry.metric_class(name)) for name in registry.METRICS if name != "command"}
+    return PAGE.format(
+        name=known.name,
+        code=code,
+        any=_listed([name for name, languages in metrics.items() if languages == "any"]),
+        made=_listed([name for name, languages in metrics.items() if code in languages.split()]),
+        model=_listed([name for name, languages in metrics.items() if languages == "model"]),
+        formulas=_formulas([*known.formulas.values()]),
+        last=[*known.formulas][1],
+        syllables="\n".join(
+            f"| `syllables={way}` | {every:.1f} % | {gliding:.1f} % |"
+            for way, (every, gliding) in MEASURED["syllables"][code].items()
+        ),
+        people=_people(code),
+        marks=MARKS[code],
+        cards=_cards(code),
+        limits=known.limits,
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _formulas(formulas: list[ReadabilityFormula]) -> str:
+    table = ["| formula | what it is | easier is | scale |", "|---|---|---|---|", *map(_row, formulas)]
+    sources = [f"- `{formula.name}`: {_written(formula)}. {formula.source}" for formula in formulas]
+    return "\n".join([*table, "", *sources])
+
+
+def _row(formula: ReadabilityFormula) -> str:
+    return f"| `{formula.name}` | {formula.title} | {formula.better} | {formula.scale} |"
+
+
+def _written(formula: ReadabilityFormula) -> str:
+    terms = [f"{coefficient:+.10g} × {name.replace('_', ' ')}" for name, coefficient in formula.coefficients.items()]
+    whole = " ".join([*([f"{formula.constant:.10g}"] if formula.constant else []), *terms])
+    return whole.replace(" -", " − ").replace(" +", " + ").replace(" 1 ×", "").removeprefix("+1 × ").replace("-", "−")
+
+
+def _people(code: str) -> str:
+    measured = MEASURED["people"].get(code)
+    if measured is None:
+        return UNRATED
+    rows = "\n".join(f"| {name if ' ' in name else f'`{name}`'} | {value} |" for name, value in measured["values"])
+    return RATED.format(rows=rows, **measured)
+
+
+def _cards(code: str) -> str:
+    names = MEASURED["cards"].get(code, [])
+    rows = "\n".join(f"- `{name}`: {data.card(name).title} ({data.card(name).licence})" for name in names)
+    return f"## Data\n\n{rows}\n\n" if names else ""
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (ROOT / "docs" / name).write_text(text, encoding="utf-8")

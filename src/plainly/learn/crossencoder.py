@@ -1,0 +1,125 @@
+"""The judge itself: an encoder that reads source and output together, with linear heads on what it makes of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from plainly.protocol import Floats
+
+Ids = npt.NDArray[np.int32]
+
+
+class CrossEncoder(nn.Module):
+    """``forward`` gives the value on each head, shape (n, heads), not yet between 0 and 1.
+
+    The heads read the vector of the first token, and the mean and the largest values over the tokens of the output: one
+    wrong word is lost in a mean.
+    """
+
+    def __init__(self, encoder: nn.Module, *, heads: Sequence[str]) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.heads = tuple(heads)
+        config: Any = encoder.config
+        self.typed = int(getattr(config, "type_vocab_size", 1) or 1) > 1
+        self.head = nn.Linear(3 * int(config.hidden_size), len(self.heads))
+        nn.init.normal_(self.head.weight, std=0.01)
+        nn.init.constant_(self.head.bias, 0.5)
+
+    def forward(self, tokens: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
+        more = {"token_type_ids": types} if self.typed else {}
+        vectors = self.encoder(input_ids=tokens, attention_mask=mask, **more).last_hidden_state
+        of_output = (types * mask).unsqueeze(-1).to(vectors.dtype)
+        mean = (vectors * of_output).sum(1) / of_output.sum(1).clamp(min=1)
+        largest = (vectors * of_output - 100 * (1 - of_output)).amax(1)
+        features = torch.cat([vectors[:, 0], mean, largest], dim=1).float()
+        with torch.autocast(features.device.type, enabled=False):  # Sixteen bits are too few for the last digits.
+            values: torch.Tensor = self.head(features)
+        return values
+
+
+@dataclass(frozen=True)
+class PairIds:
+    """Pairs as token ids: all rows behind one another, where each begins, and where its output begins."""
+
+    ids: Ids
+    starts: npt.NDArray[np.int64]
+    turns: npt.NDArray[np.int64]
+    pad: int
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        return np.diff(self.starts)
+
+    def batch(self, chosen: npt.NDArray[np.int64], device: torch.device) -> tuple[torch.Tensor, ...]:
+        """Token ids, mask and types of some rows, padded as far as the longest of them."""
+        lengths = self.lengths[chosen]
+        places = np.arange(int(lengths.max()))
+        inside = places < lengths[:, None]
+        tokens = np.full(inside.shape, self.pad, dtype=np.int64)
+        tokens[inside] = self.ids[(self.starts[chosen][:, None] + places)[inside]]
+        types = inside & (places >= self.turns[chosen][:, None])
+        return tuple(torch.from_numpy(part.astype(np.int64)).to(device) for part in (tokens, inside, types))
+
+    def by_length(self, budget: int) -> Iterator[npt.NDArray[np.int64]]:
+        """All rows in batches of like length, each of about ``budget`` tokens."""
+        order = np.argsort(self.lengths, kind="stable")
+        at = 0
+        while at < len(order):
+            longest = int(
+                self.lengths[order[min(at + max(1, budget // max(1, int(self.lengths[order[at]]))), len(order)) - 1]]
+            )
+            size = max(1, budget // max(1, longest))
+            yield order[at : at + size]
+            at += size
+
+
+def encode(tokenizer: Any, sources: Sequence[str], outputs: Sequence[str], *, longest: int) -> PairIds:
+    """Token ids of pairs; where they are longer than ``longest`` together, the longer one is cut first."""
+    distinct = list(dict.fromkeys([*sources, *outputs]))
+    ids = (
+        tokenizer(distinct, add_special_tokens=False, truncation=True, max_length=longest)["input_ids"]
+        if distinct
+        else []
+    )
+    by_text = dict(zip(distinct, ids, strict=True))
+    first, last = [tokenizer.cls_token_id], [tokenizer.sep_token_id]
+    between = last * (tokenizer("a", "a")["input_ids"].count(last[0]) - 1)
+    room = longest - 2 - len(between)
+    rows, turns = [], []
+    for source, output in zip(sources, outputs, strict=True):
+        a, b = by_text[source], by_text[output]
+        if len(a) + len(b) > room:
+            keep = max(room - min(len(a), len(b)), room // 2)
+            a, b = (
+                (a[:keep], b[: room - min(len(a), keep)])
+                if len(a) > len(b)
+                else (a[: room - min(len(b), keep)], b[:keep])
+            )
+        rows.append([*first, *a, *between, *b, *last])
+        turns.append(1 + len(a) + len(between))
+    starts = np.cumsum([0, *map(len, rows)])
+    flat = np.fromiter((token for row in rows for token in row), dtype=np.int32, count=int(starts[-1]))
+    return PairIds(flat, starts, np.array(turns), int(tokenizer.pad_token_id))
+
+
+@torch.no_grad()
+def predict(model: CrossEncoder, pairs: PairIds, *, device: torch.device, budget: int = 65536) -> Floats:
+    """The value of every pair on every head, between 0 and 1, shape (n, heads)."""
+    training = model.training
+    model.to(device).eval()
+    estimates = np.empty((len(pairs), len(model.heads)))
+    for chosen in pairs.by_length(budget if device.type == "cuda" else 2048):
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
+            values = model(*pairs.batch(chosen, device))
+        estimates[chosen] = values.float().clamp(0, 1).cpu().numpy()
+    model.train(training)
+    return estimates

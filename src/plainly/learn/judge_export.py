@@ -1,0 +1,103 @@
+"""From a trained judge to what plainly loads: gain mixed into simplicity, ONNX in eight bits, a check of both."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from plainly.errors import MissingExtra, PlainlyError, way
+from plainly.learn.crossencoder import CrossEncoder, PairIds, encode, predict
+from plainly.learn.onnx_export import ExportCheck, save_tokenizer, traced
+from plainly.learn.pairs import HEADS
+from plainly.protocol import Floats
+
+_LEAST = 0.995  # the correlation that eight bits must keep, on every head
+
+
+class _Exported(torch.nn.Module):
+    def __init__(self, model: CrossEncoder) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, tokens: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
+        values: torch.Tensor = self.model(tokens, mask, types).clamp(0.0, 1.0)
+        return values
+
+
+def folded(model: CrossEncoder, *, gain: float) -> CrossEncoder:
+    """The model with the five heads that are kept; simplicity is the people's, with the share ``gain`` of the gain."""
+    places = [model.heads.index(head) for head in HEADS]
+    weight, bias = model.head.weight.data[places].clone(), model.head.bias.data[places].clone()
+    at, extra = HEADS.index("simplicity"), model.heads.index("gain")
+    weight[at] = (1 - gain) * weight[at] + gain * model.head.weight.data[extra]
+    bias[at] = (1 - gain) * bias[at] + gain * model.head.bias.data[extra]
+    kept = CrossEncoder(model.encoder, heads=HEADS)
+    kept.head.weight.data, kept.head.bias.data = weight, bias
+    return kept.eval()
+
+
+def export(
+    model: CrossEncoder,
+    tokenizer: Any,
+    directory: Path,
+    *,
+    longest: int,
+    facts: Mapping[str, Any],
+    check: tuple[Sequence[str], Sequence[str]],
+    eight_bits: bool = True,
+) -> ExportCheck:
+    """Write ``model.onnx``, ``tokenizer.json`` and ``model.json``, and compare both runtimes on the pairs ``check``."""
+    try:
+        import onnx
+
+        from plainly.learn.quantise import quantise
+    except ImportError:
+        raise MissingExtra("Exporting a model", package="onnx", extra="train") from None
+    directory.mkdir(parents=True, exist_ok=True)
+    tokens = torch.tensor([[2, 3, 4, 5, 3], [3, 4, 2, 0, 0], [4, 2, 5, 0, 0]])
+    types = torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 1, 0, 0]])
+    inputs = {"tokens": tokens, "mask": (tokens > 0).long(), "types": types}
+    graph = traced(_Exported(model), model.encoder, inputs, ["values"])
+    onnx.save(quantise(graph) if eight_bits else graph, directory / "model.onnx")
+    save_tokenizer(tokenizer, directory)
+    known = {"name": directory.name, "heads": list(model.heads), "longest": longest, **facts}
+    (directory / "model.json").write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    pairs = encode(tokenizer, *check, longest=longest)
+    distance, least = _compare(predict(model, pairs, device=torch.device("cpu")), run(directory, pairs))
+    if eight_bits and least < _LEAST:
+        raise PlainlyError(
+            f"In eight bits a head correlates with the trained one at {least:.4f} only, less than {_LEAST}. "
+            f"Export without eight bits: {way('eight_bits=False', '--float')}"
+        )
+    return distance
+
+
+def run(directory: Path, pairs: PairIds) -> Floats:
+    """What the exported model says of pairs, shape (n, heads)."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(directory / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    rows = np.empty((len(pairs), len(HEADS)))
+    for chosen in pairs.by_length(1024):
+        tokens, mask, types = (part.numpy() for part in pairs.batch(chosen, torch.device("cpu")))
+        rows[chosen] = session.run(["values"], {"tokens": tokens, "mask": mask, "types": types})[0]
+    return rows
+
+
+def _compare(trained: Floats, exported: Floats) -> tuple[ExportCheck, float]:
+    """How far apart they are on the first head, and the least correlation of any head that varies."""
+    apart = np.abs(trained - exported)[:, 0]
+    columns = zip(trained.T, exported.T, strict=True)
+    by_head = [_correlation(ours, theirs) for ours, theirs in columns]
+    check = ExportCheck(float(apart.max()), float(apart.mean()), by_head[0], len(trained))
+    return check, min((value for value in by_head if np.isfinite(value)), default=1.0)
+
+
+def _correlation(ours: Floats, theirs: Floats) -> float:
+    varied = len(ours) > 2 and np.ptp(ours) > 1e-3 and np.ptp(theirs) > 1e-3
+    return float(np.corrcoef(ours, theirs)[0, 1]) if varied else float("nan")

@@ -1,0 +1,229 @@
+"""From pairs to a judge: teachers learn from harm, then from people; a small student learns what the teachers say.
+
+Stage one shows sound pairs and harm of known strength, so that a teacher knows what broken, unfaithful and simpler mean
+before it sees a rating. Stage two shows what people said, with some of stage one again, lest it be forgotten. Then the
+teachers label many pairs, and the student learns their average. The gain in reading level (``sle``) is a head of its
+own that is mixed into simplicity at the end; heads are linear, so this costs nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from plainly.files import write_whole
+from plainly.learn.crossencoder import CrossEncoder, PairIds, encode, predict
+from plainly.learn.estimator import load_encoder
+from plainly.learn.pairs import HEADS, HarmedPairs, JudgedPairs, PairCorpus, harmed
+from plainly.learn.recipe import FitSettings, JudgeRecipe
+from plainly.progress import Progress, unseen
+from plainly.protocol import Floats
+
+ALL_HEADS = (*HEADS, "gain")  # what is learnt; what is kept has simplicity with the gain in it
+# Facts are 0 or 1 and vary more than ratings do: with a full weight they would crowd out the rest.
+_WEIGHTS = {"fact": 0.3, "gain": 0.5}
+
+
+@dataclass(frozen=True)
+class JudgingRun:
+    """One run of a recipe. What teachers said is kept in ``directory`` and taken up again from there."""
+
+    corpus: PairCorpus
+    recipe: JudgeRecipe
+    encoder: str
+    teacher: str
+    gains: Callable[[tuple[str, ...]], Floats]  # the reading level of texts, by ``sle``
+    directory: Path
+    device: torch.device
+    progress: Progress = unseen
+
+    @cached_property
+    def pairs(self) -> HarmedPairs:
+        """Everything that can be shown without people: for stage one and for the student."""
+        return harmed(self.corpus, copies=self.recipe.copies, rng=np.random.default_rng(self.recipe.seed))
+
+    @cached_property
+    def gained(self) -> Floats:
+        """By how many levels each sound output is simpler than its source, brought to 0–1; NaN for damaged ones."""
+        pairs = self.pairs
+        sound = np.flatnonzero(pairs.sound)
+        texts = tuple(dict.fromkeys(text for at in sound for text in (pairs.sources[at], pairs.outputs[at])))
+        level = dict(zip(texts, self.gains(texts), strict=True))
+        gains = np.full(len(pairs.sources), np.nan)
+        gains[sound] = [level[pairs.outputs[at]] - level[pairs.sources[at]] for at in sound]
+        return squash(gains)
+
+    @cached_property
+    def first_targets(self) -> Floats:
+        """What stage one teaches: the damage, the gain, and an output that is good only if all is."""
+        fluency, meaning, fact = self.pairs.known.T
+        gain = self.gained
+        targets = np.full((len(gain), len(ALL_HEADS)), np.nan)
+        soundness = fluency * np.maximum(meaning, 0.0)
+        targets[:, 1], targets[:, 2], targets[:, 4], targets[:, 5] = fluency, meaning, fact, gain
+        known_gain = np.where(np.isfinite(gain), gain, 0.5)
+        targets[:, 3] = 0.5 + soundness * (known_gain - 0.5) - 0.4 * (1 - soundness)
+        targets[:, 0] = soundness * (0.45 + 0.55 * known_gain)
+        return targets
+
+    def first(self, seed: int) -> tuple[CrossEncoder, Any]:
+        """A teacher after stage one, on a part of the pairs, and its tokenizer."""
+        recipe, rng = self.recipe, np.random.default_rng([self.recipe.seed, seed])
+        model, tokenizer = self._fresh(self.teacher, seed)
+        order = rng.permutation(np.flatnonzero(np.isfinite(self.pairs.known[:, 0])))[: recipe.first_pairs]
+        settings = replace(recipe.first, seed=seed)
+        ids, targets = self._encode(tokenizer, order, settings.longest), self.first_targets[order]
+        fit(model, ids, targets, settings, self.device, self.progress, f"teacher {seed + 1}, stage one")
+        return model, tokenizer
+
+    def rate(self, model: CrossEncoder, tokenizer: Any, seed: int, rated: JudgedPairs) -> CrossEncoder:
+        """The same after stage two: ratings, and a little of stage one again."""
+        recipe, rng = self.recipe, np.random.default_rng([self.recipe.seed, seed, 2])
+        certain = np.flatnonzero(np.isfinite(self.pairs.known[:, 0]))
+        again = rng.permutation(certain)[: round(recipe.replay * len(rated))]
+        seen = self.first_targets[again].copy()
+        gross = self.pairs.known[again, :2].min(axis=1) < 0.5
+        seen[~gross, :4] = np.nan  # People know better how good an output is that is not broken.
+        people = np.column_stack([rated.targets, np.full(len(rated), np.nan)])
+        sources = (*rated.sources, *(self.pairs.sources[at] for at in again))
+        outputs = (*rated.outputs, *(self.pairs.outputs[at] for at in again))
+        settings = replace(recipe.second, seed=seed)
+        ids = encode(tokenizer, sources, outputs, longest=settings.longest)
+        targets = np.concatenate([people, seen])
+        fit(model, ids, targets, settings, self.device, self.progress, f"teacher {seed + 1}, stage two")
+        return model
+
+    def label(self, model: CrossEncoder, tokenizer: Any) -> Floats:
+        ids = self._encode(tokenizer, np.arange(len(self.pairs.sources)), self.recipe.first.longest)
+        return predict(model, ids, device=self.device)
+
+    def labels(self, rated: JudgedPairs, *, name: str = "labels") -> Floats:
+        """What the teachers say of all pairs, on average, shape (n, heads)."""
+        path = self.directory / f"{name}.npy"
+        if path.is_file():
+            kept: Floats = np.load(path)
+            return kept
+        total = np.zeros((len(self.pairs.sources), len(ALL_HEADS)))
+        for seed in range(self.recipe.teachers):
+            model, tokenizer = self.first(seed)
+            self.rate(model, tokenizer, seed, rated)
+            total += self.label(model, tokenizer) / self.recipe.teachers
+        content = io.BytesIO()
+        np.save(content, total)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content.getvalue())
+        return total
+
+    def study(self, labels: Floats, *, settings: FitSettings | None = None) -> tuple[CrossEncoder, Any]:
+        """The student of these labels; where a fact is known to be right or wrong, that is mixed in."""
+        recipe = self.recipe
+        settings = settings or recipe.student
+        model, tokenizer = self._fresh(self.encoder, settings.seed)
+        targets = student_targets(labels, self.pairs, self.gained, known=recipe.known)
+        again = np.tile(np.flatnonzero(self.pairs.rated), recipe.people)
+        order = np.concatenate([np.arange(len(targets)), again])
+        ids = self._encode(tokenizer, order, settings.longest)
+        fit(model, ids, targets[order], settings, self.device, self.progress, "student")
+        return model, tokenizer
+
+    def _fresh(self, encoder: str, seed: int) -> tuple[CrossEncoder, Any]:
+        loaded, tokenizer = load_encoder(encoder)
+        torch.manual_seed(seed)
+        return CrossEncoder(loaded.float(), heads=ALL_HEADS), tokenizer
+
+    def _encode(self, tokenizer: Any, order: Any, longest: int) -> PairIds:
+        sources = [self.pairs.sources[at] for at in order]
+        return encode(tokenizer, sources, [self.pairs.outputs[at] for at in order], longest=longest)
+
+
+def squash(gains: Floats) -> Floats:
+    """A gain in levels brought to 0–1: none is one half, and 1.5 levels are most of the way."""
+    return 1 / (1 + np.exp(-1.5 * gains))
+
+
+def student_targets(labels: Floats, pairs: HarmedPairs, gained: Floats, *, known: float) -> Floats:
+    """The teachers' labels. A fact that is known counts ``known`` beside what they say; the gain is that of ``sle``."""
+    targets = labels.copy()
+    fact = pairs.known[:, 2]
+    targets[:, 4] = np.where(np.isfinite(fact), (1 - known) * targets[:, 4] + known * fact, targets[:, 4])
+    targets[:, 5] = gained
+    return targets
+
+
+def fit(
+    model: CrossEncoder,
+    ids: PairIds,
+    targets: Floats,
+    settings: FitSettings,
+    device: torch.device,
+    progress: Progress = unseen,
+    name: str = "model",
+) -> float:
+    """Train in place on pairs of like length; what is returned is the mean loss of the last tenth."""
+    torch.manual_seed(settings.seed)
+    model.to(device).train()
+    wanted = torch.tensor(targets, dtype=torch.float32, device=device)
+    steps = max(1, round(math.ceil(len(ids) / settings.batch) * settings.epochs))
+    optimiser = torch.optim.AdamW(_groups(model, settings), lr=settings.rate, fused=device.type == "cuda")
+    warm = max(1, round(steps * settings.warmup))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min((step + 1) / warm, max(0.0, (steps - step) / max(1, steps - warm)))
+    )
+    weights = torch.tensor([_WEIGHTS.get(head, 1.0) for head in model.heads], device=device)
+    losses = []
+    with progress(f"training the {name}", total=steps, unit="steps") as tell:
+        for chosen in _batches(ids.lengths, settings, steps):
+            rows = torch.from_numpy(chosen).to(device)
+            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
+                values = model(*ids.batch(chosen, device))
+            known = ~torch.isnan(wanted[rows])
+            errors = torch.where(known, values - torch.nan_to_num(wanted[rows]), 0.0) ** 2
+            # Each head's mean over its own examples, so that a head with few of them is not drowned.
+            loss = (weights * errors.sum(0) / known.sum(0).clamp(min=settings.batch // 8)).sum()
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            schedule.step()
+            losses.append(loss.detach())
+            tell(1)
+    model.eval()
+    return float(torch.stack(losses[-max(1, steps // 10) :]).mean())
+
+
+def _batches(lengths: Any, settings: FitSettings, steps: int) -> Any:
+    """Batches of pairs of like length in random order; they follow from the seed alone."""
+    made, epoch = 0, 0
+    while made < steps:
+        rng = np.random.default_rng([settings.seed, epoch])
+        order = rng.permutation(len(lengths))
+        pools = np.array_split(order, max(1, len(order) // (settings.batch * 40)))
+        batches = []
+        for pool in pools:
+            ranked = pool[np.argsort(lengths[pool], kind="stable")]
+            batches += [ranked[at : at + settings.batch] for at in range(0, len(ranked), settings.batch)]
+        for at in rng.permutation(len(batches)).tolist():
+            if made == steps:
+                return
+            yield batches[at]
+            made += 1
+        epoch += 1
+
+
+def _groups(model: torch.nn.Module, settings: FitSettings) -> list[dict[str, Any]]:
+    head = [value for name, value in model.named_parameters() if name.startswith("head.")]
+    plain = [value for name, value in model.named_parameters() if value.ndim < 2 and not name.startswith("head.")]
+    decayed = [value for name, value in model.named_parameters() if value.ndim >= 2 and not name.startswith("head.")]
+    return [
+        {"params": decayed, "weight_decay": settings.decay},
+        {"params": plain, "weight_decay": 0.0},
+        {"params": head, "weight_decay": 0.0, "lr": 5 * settings.rate},
+    ]

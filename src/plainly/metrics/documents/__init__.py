@@ -1,0 +1,1 @@
+"""Texts longer than a sentence: which sentences belong together, and what is measured on that."""

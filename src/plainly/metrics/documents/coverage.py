@@ -1,0 +1,49 @@
+"""What became of the sentences of a document: kept, rephrased, split, merged, dropped, moved; and what was added."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from plainly.evalset import EvalSet
+from plainly.metrics.documents.align import align_many
+from plainly.metrics.documents.alignment import HAPPENED, Alignment
+from plainly.metrics.means import MeanMetric, ratio
+from plainly.protocol import Floats
+
+_BLOCK = 64  # documents whose alignments are held at once
+_OF_SOURCE = (*(name for name in HAPPENED if name != "added"), "moved")
+
+
+@dataclass(frozen=True, repr=False)
+class Coverage(MeanMetric):
+    """The share of the source's sentences that the output covers, and what became of the sentences."""
+
+    meaning: bool = False
+
+    name: ClassVar[str] = "coverage"
+    outputs: ClassVar[tuple[str, ...]] = ("covered", *_OF_SOURCE, "added", "sentences", "source_sentences")
+    shown: ClassVar[tuple[str, ...]] = ("covered", *_OF_SOURCE, "added")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        rows = np.zeros((len(outputs), len(_OF_SOURCE) + 4))
+        for start in range(0, len(outputs), _BLOCK):
+            stop = start + _BLOCK
+            alignments = align_many(evalset.sources[start:stop], outputs[start:stop], encoder=self.meaning)
+            rows[start:stop] = [_row(alignment) for alignment in alignments]
+        return rows
+
+    def score(self, totals: Floats) -> Floats:
+        *_, added, source, output, texts = np.moveaxis(totals, -1, 0)
+        of_source = ratio(totals[..., : len(_OF_SOURCE)], source[..., None])
+        covered = 1 - of_source[..., _OF_SOURCE.index("dropped")]
+        rest = (ratio(added, output), ratio(output, texts), ratio(source, texts))
+        scores: Floats = np.concatenate([covered[..., None], of_source, np.stack(rest, axis=-1)], axis=-1)
+        return scores
+
+
+def _row(alignment: Alignment) -> list[float]:
+    counts = alignment.counts()
+    sizes = [len(alignment.source), len(alignment.output)]
+    return [*(counts[name] for name in _OF_SOURCE), counts["added"], *sizes, float(any(sizes))]

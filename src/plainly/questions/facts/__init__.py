@@ -1,0 +1,58 @@
+"""What happened to the facts: which numbers, names, negations and claims of outputs are not those of their sources.
+
+>>> checked = facts(sources=["The bridge opened in 1985."], outputs=["The bridge opened in 1885."])
+>>> print(checked.findings[0].message)
+The date changed: “1985” became “1885”.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from plainly.errors import BadInput
+from plainly.fidelity.check import LEAST, Checked, CheckSettings, check_pairs
+from plainly.fidelity.head import MODEL
+from plainly.inputs.texts import Inputs, TextArguments, take
+from plainly.progress import Progress, unseen
+from plainly.questions.facts.checks import FactChecks
+
+__all__ = ["FactChecks", "facts"]
+
+_PART = 200  # pairs between two steps of the progress
+
+
+def facts(
+    data: Any = None,
+    *,
+    ignore: str | Sequence[str] = (),
+    parser: str = "",
+    model: str | None = MODEL,
+    least: float = 0.5,
+    progress: Progress = unseen,
+    **texts: Unpack[TextArguments],
+) -> FactChecks:
+    """Check every output against its source.
+
+    ``ignore`` are words or patterns that are no finding ("NATO", "[A-Z]{2,}"); ``parser="spacy"`` lets spaCy say which
+    words are names. ``least`` is how sure a finding must be to be reported, from 0.2 on; numbers count all of them. The
+    risk takes in what the ``model`` says that reads source and output together; ``model=None`` is rules alone.
+    """
+    inputs = take(data, **texts)
+    if not inputs.evalset.has_sources:
+        raise BadInput("Facts are those of the sources, and no sources were given.")
+    if not LEAST <= least <= 1:
+        raise BadInput(f"least is from {LEAST} to 1, not {least}.")
+    settings = CheckSettings(ignore=ignore if isinstance(ignore, str) else "|".join(ignore), parser=parser, model=model)
+    settings.check()
+    pairs = len(inputs.evalset) * len(inputs.outputs)
+    with progress("checking facts", total=pairs, unit="outputs") as tell:
+        systems = {system: _checked(inputs, outputs, settings, tell) for system, outputs in inputs.outputs.items()}
+    return FactChecks(inputs.evalset, dict(inputs.outputs), systems, settings, least, inputs.notes)
+
+
+def _checked(inputs: Inputs, outputs: Sequence[str], settings: CheckSettings, tell: Any) -> tuple[Checked, ...]:
+    checked: list[Checked] = []
+    for start in range(0, len(outputs), _PART):
+        part = slice(start, start + _PART)
+        checked += check_pairs(inputs.evalset.sources[part], outputs[part], settings)
+        tell(len(outputs[part]))
+    return tuple(checked)

@@ -1,0 +1,238 @@
+"""The pieces of work that the field is made of, each of which is done once and kept: JSON in, JSON out."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plainly import data, registry
+from plainly.errors import for_python
+from plainly.evalset import EvalSet
+from plainly.files import write_whole
+from plainly.progress import Tell
+from plainly.questions.audit import audit
+from plainly.questions.compare import compare
+from plainly.questions.comparisons import DECIDING, Comparisons, Test
+from plainly.questions.doctor import diagnose
+from plainly.questions.field.plan import DEMO, family, is_learned, systems, written
+from plainly.questions.gridfile import safe
+from plainly.questions.meta.scores import score_units
+from plainly.questions.meta.statistics import correlate_metrics
+from plainly.questions.overview.alarms import alarms
+from plainly.questions.overview.habits import habits
+from plainly.questions.reproduce import reproduce
+from plainly.questions.reproduce.cells import published
+from plainly.ratings import take
+from plainly.render.show import jsonable
+from plainly.result import Record
+from plainly.sampling import Sampling
+from plainly.scoring import sanity
+from plainly.scoring.evaluate import estimated
+from plainly.scoring.scorefile import open_saved
+from plainly.scoring.scores import Evaluation, Scores
+
+# Up to so many pairs are tested by randomisation; of more the bootstrap is, which scores systems and not pairs.
+MOST_RANDOMISED = 500
+LICENSED = ("fkgl-gaming",)  # papers whose outputs are not public
+
+
+@dataclass(frozen=True)
+class FieldTask:
+    """A piece of work: its kind, what it is about (a set, ratings, a paper), by which metric, and what decides it."""
+
+    kind: str
+    name: str
+    spec: str = ""
+    key: str = ""
+    path: str = ""  # saved scores, or licensed outputs
+
+    def kept_in(self, folder: Path) -> Path:
+        return folder / f"{self.kind}-{safe('-'.join(filter(None, (self.name, self.spec))))}.json"
+
+
+def kept(task: FieldTask, folder: Path) -> Record | None:
+    """The result of a task, if it was done before on the same data in the same way."""
+    try:
+        saved = json.loads(task.kept_in(folder).read_text(encoding="utf-8"))
+        return dict(saved["value"]) if saved["key"] == task.key else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+@dataclass(frozen=True)
+class FieldWork:
+    """Does a task and keeps its result, so that whoever is stopped goes on where he was."""
+
+    folder: Path
+
+    def __call__(self, task: FieldTask, tell: Tell) -> Record:
+        value: Record = jsonable(KINDS[task.kind](task))
+        write_whole(task.kept_in(self.folder), json.dumps({"key": task.key, "value": value}, ensure_ascii=False))
+        tell(1)
+        return value
+
+
+def texts(name: str) -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
+    """A set and what all systems wrote for it."""
+    return data.demo() if name == DEMO else (data.load(name), data.outputs_of(name, systems(name)))
+
+
+def _standings(task: FieldTask) -> Record:
+    """Every system of a set by one metric: score, interval, cluster, and who cannot be told from the best."""
+    saved = open_saved(task.path)
+    people = sanity.reference_systems(*texts(task.name))  # whoever scores against himself is no winner
+    scores = {system: of_system[task.spec] for system, of_system in saved.systems.items() if system not in people}
+    trained = {system: [name for name in scores if family(name) == system] for system in map(family, scores)}
+    pooled = {
+        system: {task.spec: _pooled(system, [scores[name] for name in names])} for system, names in trained.items()
+    }
+    evaluation = estimated(Evaluation(saved.evalset, pooled, Sampling()))
+    comparisons = _compared(evaluation)
+    clusters = comparisons.clusters(task.spec) if comparisons else []
+    best = evaluation.ranking(task.spec)[0]
+    of_systems = []
+    for rank, system in enumerate(evaluation.ranking(task.spec), 1):
+        of_system = evaluation[system][task.spec]
+        told = comparisons is None or system == best or comparisons.pair(task.spec, best, system).significant
+        of_systems.append(
+            {
+                "system": system,
+                "rank": rank,
+                "cluster": next((at for at, names in enumerate(clusters, 1) if system in names), None),
+                "best": system == best,
+                "tied": not told,
+                **{name: value for name, value in of_system.json().items() if name not in ("parts", "method")},
+                "seeds": [float(scores[name]) for name in trained[system]] if len(trained[system]) > 1 else [],
+            }
+        )
+    metric = registry.metric(task.spec)
+    return {
+        "better": metric.better,
+        "output": metric.outputs[0],
+        "systems": of_systems,
+        "clusters": len(clusters),
+        "test": comparisons.deciding if comparisons else None,
+        "draws": _draws(comparisons) if comparisons else None,
+        "pairs": comparisons.family(task.spec) if comparisons else 0,
+        "method": next(iter(evaluation[best][task.spec].intervals.values())).method if evaluation.n > 1 else None,
+    }
+
+
+def _pooled(system: str, scores: Sequence[Scores]) -> Scores:
+    """Several trainings as one system: the rows of an item are summed, and the signature says of how many."""
+    if len(scores) == 1:
+        return scores[0]
+    signature = scores[0].signature
+    signature = replace(signature, remarks=(*signature.remarks, f"trainings:{len(scores)}"))
+    return Scores.of_items(scores[0].metric, system, np.sum([of.rows for of in scores], axis=0), signature)
+
+
+def _compared(evaluation: Evaluation) -> Comparisons | None:
+    """Every two systems; with so many draws that the smallest p-value can pass the correction."""
+    if len(evaluation) < 2 or evaluation.n < 2:
+        return None
+    pairs = len(evaluation) * (len(evaluation) - 1) // 2
+    test: Test = DECIDING
+    if pairs > MOST_RANDOMISED:
+        test = "paired-bootstrap"
+        draws = round(1.2 * pairs / (1 - Sampling().level))
+        evaluation = replace(evaluation, sampling=Sampling(resamples=max(draws, Sampling().resamples)))
+    return compare(evaluation, tests=(test,), advice=False)
+
+
+def _draws(comparisons: Comparisons) -> int:
+    return comparisons.trials if comparisons.deciding == DECIDING else comparisons.sampling.resamples
+
+
+def _warnings(task: FieldTask) -> Record:
+    """What is odd about the texts of a set, and which scores the habits of systems make misleading."""
+    evalset, outputs = texts(task.name)
+    specs = task.spec.split("\n")
+    first = {system: written for system, written in outputs.items() if not system.endswith(("/1", "/2", "/3", "/4"))}
+    notes = diagnose(evalset, first, specs, quick=True)
+    metrics = {spec: registry.metric(spec) for spec in specs}
+    rung = alarms(metrics, habits(evalset, first))
+    return {
+        "items": len(evalset),
+        "references": sorted(set(map(int, evalset.reference_counts))),
+        "documents": len(set(evalset.groups)) if evalset.groups else None,
+        "warnings": [
+            {"code": note.code, "where": family(note.where), "message": for_python(note.message)} for note in notes
+        ],
+        "alarms": [
+            {"metric": alarm.metric, "systems": [*map(family, alarm.systems)], "message": alarm.message}
+            for alarm in rung
+        ],
+        "reference_systems": sorted(sanity.reference_systems(evalset, first)),
+    }
+
+
+def _audit(task: FieldTask) -> Record:
+    """What a metric can be fooled by, on some items of some systems."""
+    settings = written()["audit"]
+    evalset, outputs = data.load(settings["set"]), data.outputs_of(settings["set"], settings["systems"])
+    chosen = np.unique(np.linspace(0, len(evalset) - 1, settings["items"]).astype(int))
+    result = audit(
+        evalset=evalset[chosen],
+        outputs={system: [lines[item] for item in chosen] for system, lines in outputs.items()},
+        metrics=[task.spec],
+        levels=settings["levels"],
+        trials=settings["trials_by_model" if is_learned(task.spec) else "trials"],
+    )
+    payload = result.json()
+    (of_metric,) = payload["metrics"]
+    what = {attack["attack"]: attack["what"] for attack in payload["attacks"]}
+    return {
+        "test_set": settings["set"],
+        "systems": settings["systems"],
+        **{name: payload[name] for name in ("items", "trials", "seed")},
+        "signature": of_metric["signature"],
+        "verdict": for_python(of_metric["verdict"]),
+        "effects": [{**effect, "what": what[effect["attack"]]} for effect in of_metric["effects"]],
+    }
+
+
+def _people(task: FieldTask) -> Record:
+    """Whom a metric agrees with: correlations with ratings, output by output and system by system."""
+    dimensions = written()["ratings"][task.name]
+    judgements = take(task.name)
+    if "references" in registry.metric(task.spec).needs and not judgements.references:
+        return {"rows": [], "why": f"{task.name} has no references"}
+    scores = score_units(judgements, judgements[dimensions[0]].units(), [task.spec])
+    result = correlate_metrics(
+        judgements, [scores], dimensions=dimensions, statistics=("pearson",), compare=False
+    )  # fmt: skip
+    rows = [
+        {**row.record(), "ratings": task.name, "signature": scores[task.spec].signature}
+        for row in result.rows
+        if row.slice == "all"
+    ]
+    return {"rows": rows, "why": ""}
+
+
+def _paper(task: FieldTask) -> Record:
+    """A paper's numbers computed again: as published, with its files' artefacts, and without."""
+    printed = published(task.name)
+    known = [f"{name}: {scoring['recipe']}" for name, scoring in printed.get("scorings", {}).items()]
+    paper: Record = {"title": printed["title"], "cells": [], "conclusions": [], "known": known, "why": ""}
+    if task.name in LICENSED and not task.path:
+        use = "plainly field --newsela DIR"
+        return paper | {"why": f"What its systems wrote is licensed and cannot be fetched. Who has it: {use}."}
+    try:
+        reproduction = reproduce(task.name, processes=1, outputs=task.path or None)
+    except ImportError as error:
+        return paper | {"why": f"A package is missing: {error}."}
+    cells = [{**cell.json(), "decimals": cell.decimals} for cell in reproduction.cells]
+    return paper | {"cells": cells, "conclusions": [for_python(sentence) for sentence in reproduction.conclusions]}
+
+
+KINDS: dict[str, Callable[[FieldTask], Any]] = {
+    "standings": _standings,
+    "warnings": _warnings,
+    "audit": _audit,
+    "people": _people,
+    "paper": _paper,
+}

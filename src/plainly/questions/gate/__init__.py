@@ -1,0 +1,148 @@
+"""Stop a build, or an answer, when the text is not simpler, not faithful, or not fit to show.
+
+>>> outcome = check("The canine departed from its kennel.", "Certainly! The dog left its house.")
+>>> outcome.passed, [finding.rule for finding in outcome.findings]
+(False, ['preamble'])
+"""
+
+import dataclasses
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+from plainly import registry
+from plainly.errors import BadInput, UnknownName, way
+from plainly.evalset import EvalSet
+from plainly.inputs.texts import Inputs, TextArguments, take
+from plainly.progress import Progress, unseen
+from plainly.questions.gate.corpus import Decision, decide_limit, decide_margin
+from plainly.questions.gate.items import Finding, findings
+from plainly.questions.gate.outcome import Gate, Judged
+from plainly.questions.gate.rules import PRESETS, Rules, chosen, preset_text
+from plainly.questions.score import asked
+from plainly.sampling import Sampling, SamplingOptions
+from plainly.scoring.scores import Evaluation
+
+__all__ = ["PRESETS", "Decision", "Finding", "Gate", "Judged", "Rules", "check", "gate", "preset_text"]
+
+Undecided = Literal["fail", "pass"]
+
+
+class GateOptions(TextArguments, SamplingOptions, total=False):
+    """What gate takes beside its own options."""
+
+    sampling: Sampling
+    progress: Progress
+
+
+def gate(
+    data: Any = None,
+    *,
+    rules: str | Path | Rules | None = None,
+    preset: str | None = None,
+    require: Iterable[str] = (),
+    not_worse_than: Iterable[str] = (),
+    undecided: Undecided = "fail",
+    today: datetime.date | None = None,
+    **options: Unpack[GateOptions],
+) -> Gate:
+    """Hold outputs to rules: those of a file or a ``preset``, and ``require=["quality >= 55"]`` and its like.
+
+    A baseline of ``not_worse_than`` is one of the systems; it is not judged itself. Rules for the corpus are decided by
+    intervals; one that cannot be decided fails unless ``undecided="pass"``.
+    """
+    if undecided not in ("fail", "pass"):
+        raise BadInput(f"undecided is 'fail' or 'pass', not {undecided!r}.")
+    asked_for = chosen(rules, preset).with_more(require, not_worse_than)
+    if asked_for.empty:
+        rule = way("require=['sari >= 38']", "--require 'sari >= 38'")
+        raise BadInput(f"There is no rule. Give a rules file, {rule}, or a preset: {', '.join(PRESETS)}")
+    if asked_for.needs_baseline and not asked_for.not_worse:
+        baseline = way("not_worse_than=['old:sari:0.5']", "--not-worse-than old.jsonl:sari:0.5")
+        raise BadInput(f"These rules compare with a baseline, and none is named: {baseline}")
+    progress, sampling = options.pop("progress", unseen), options.pop("sampling", None)
+    drawing = {name: options.pop(name) for name in SamplingOptions.__annotations__ if name in options}  # type: ignore[misc]
+    sampling = sampling or Sampling(**drawing)
+    inputs = data if isinstance(data, Inputs) else take(data, **options)  # type: ignore[misc]
+    baselines = {margin.text: _baseline(margin.baseline, inputs) for margin in asked_for.not_worse}
+    judged = [name for name in inputs.outputs if name not in baselines.values()]
+    if not judged:
+        raise BadInput("There is nothing to judge beside the baseline. Name another file of outputs.")
+    evaluation = None
+    if asked_for.specs:
+        evaluation = asked(inputs, metrics=list(asked_for.specs), sampling=sampling, progress=progress, advice=False)
+    day = today or datetime.date.today()
+    verdicts: list[Decision] = []
+    seen: list[Finding] = []
+    for system in judged:
+        if evaluation is not None:
+            verdicts += _verdicts(asked_for, system, baselines, evaluation, sampling, day)
+        scores = evaluation.systems[system] if evaluation is not None else {}
+        seen += findings(
+            asked_for,
+            inputs.evalset.sources if inputs.evalset.has_sources else None,
+            inputs.outputs[system],
+            {spec: scores[spec].segments for spec in {limit.spec for limit in asked_for.items}},
+            ids=inputs.evalset.ids,
+            system=system,
+            today=day,
+        )
+    expired = tuple(waiver for waiver in asked_for.waivers if waiver.until < day)
+    outputs = {system: inputs.outputs[system] for system in judged}
+    return Gate(inputs.evalset, outputs, asked_for, tuple(verdicts), tuple(seen), undecided, expired, evaluation)
+
+
+def check(
+    source: str,
+    output: str,
+    *,
+    rules: str | Path | Rules | None = None,
+    preset: str | None = None,
+    references: Sequence[str] = (),
+) -> Judged:
+    """Whether one output may be shown, by the rules for items; made for a service: quick when warm, and thread-safe.
+
+    Without rules and preset, the preset "plain".
+    """
+    if not isinstance(source, str) or not isinstance(output, str):
+        raise BadInput(f"check takes two texts, not {type(source).__name__} and {type(output).__name__}.")
+    asked_for = chosen(rules, preset if preset or rules else "plain")
+    evalset = EvalSet.of([source], references=[tuple(references)] if references else None)
+    segments: dict[str, Mapping[str, Any]] = {}
+    for spec in dict.fromkeys(limit.spec for limit in asked_for.items):
+        metric = registry.metric(spec)
+        values = metric.score(metric.measure(evalset, [output]))
+        segments[spec] = {name: values[:, place] for place, name in enumerate(metric.outputs)}
+    today = datetime.date.today()
+    seen = tuple(findings(asked_for, [source], [output], segments, ids=["1"], today=today))
+    return Judged(not any(not finding.waived for finding in seen), seen)
+
+
+def _baseline(written: str, inputs: Inputs) -> str:
+    from plainly.inputs.files import stem
+
+    for name in (written, stem(written)):
+        if name in inputs.outputs:
+            return name
+    raise UnknownName("baseline", written, inputs.outputs, see="plainly gate --help")
+
+
+def _verdicts(
+    rules: Rules,
+    system: str,
+    baselines: Mapping[str, str],
+    evaluation: Evaluation,
+    sampling: Sampling,
+    today: datetime.date,
+) -> list[Decision]:
+
+    grouped = evaluation.evalset.groups is not None
+    verdicts = [
+        decide_limit(limit, evaluation.systems[system][limit.spec], sampling, grouped=grouped)
+        for limit in rules.require
+    ]
+    verdicts += [
+        decide_margin(margin, system, baselines[margin.text], evaluation, sampling) for margin in rules.not_worse
+    ]
+    return [dataclasses.replace(verdict, waived=rules.waived(verdict.rule, "", today)) for verdict in verdicts]

@@ -1,0 +1,181 @@
+"""A study out of what a study exported: scales, revisions, times and who is excluded come back as they were."""
+
+import datetime
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from plainly.errors import BadInput
+from plainly.inputs.tables import Sheet, read_table, table_format
+from plainly.ratings import exported
+from plainly.ratings.exported import true
+from plainly.studio.creation import make_item
+from plainly.studio.exports import COLUMNS
+from plainly.studio.imports import Given, Load
+from plainly.studio.project import Project, parse_project
+
+_SCALE = ("question", "minimum", "maximum", "low", "high", "step", "level")
+
+
+class _Items:
+    """Items as they come, each once."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, source: str, outputs: list[tuple[str, str]], **more: Any) -> int:
+        row = make_item(source, outputs, **more)
+        key = json.dumps([row[name] for name in ("kind", "name", "source", "outputs")])
+        if key not in self._places:
+            self._places[key] = len(self.rows)
+            self.rows.append(row)
+        return self._places[key]
+
+    def find(self, name: str, system: str) -> int | None:
+        return next((at for at, row in enumerate(self.rows) if (row["name"], row["system"]) == (name, system)), None)
+
+
+def load(name: str) -> Load | None:
+    """The study in a file that the studio exported; None for any other file."""
+    if name.endswith(".jsonl") and (lines := Path(name).read_text(encoding="utf-8").splitlines()):
+        try:
+            first = json.loads(lines[0])
+        except ValueError:
+            first = None
+        if isinstance(first, dict) and first.get("kind") == "project":
+            return _entries([json.loads(line) for line in lines])
+    if table_format(name) is None or not exported.is_ours(table := exported.plain(read_table(name))):
+        return None
+    task = next((task for task, columns in COLUMNS.items() if set(columns) <= set(table.columns)), None)
+    if task is None:
+        return None
+    if not len(table):
+        raise BadInput(f"{name} holds no answers.")
+    return {"rating": _ratings, "ranking": _rankings, "operations": _operations}[task](name, table)
+
+
+def _rows(table: Sheet) -> Iterator[dict[str, Any]]:
+    for at in range(len(table)):
+        yield {column: cells[at] for column, cells in table.columns.items()}
+
+
+def _given(row: Mapping[str, Any], place: int, payload: dict[str, Any]) -> Given:
+    if true(row["cannot_judge"]):
+        payload = {"cannot_judge": True}
+    if _text(row.get("comment")):
+        payload["comment"] = _text(row["comment"])
+    seconds = row["seconds"]
+    return Given(
+        place,
+        _text(row["rater"]),
+        payload,
+        revision=int(row["revision"] or 1),
+        late=true(row["late"]),
+        overtime=true(row["overtime"]),
+        seconds=None if seconds in (None, "") else float(seconds),
+        at=datetime.datetime.fromisoformat(str(row["at"])).timestamp(),
+    )
+
+
+def _text(cell: object) -> str:
+    return "" if cell is None else str(cell)
+
+
+def _whole(cell: Any) -> float:
+    number = float(cell)
+    return int(number) if number.is_integer() else number
+
+
+def _excluded(rows: list[dict[str, Any]]) -> dict[str, str]:
+    return {_text(row["rater"]): "excluded" for row in rows if true(row["excluded"])}
+
+
+def _ratings(name: str, table: Sheet) -> Load:
+    items, answers, rows = _Items(), dict[tuple[int, str], Given](), list(_rows(table))
+    scales: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        place = items.place(
+            _text(row["source"]), [(_text(row["system"]), _text(row["output"]))], name=_text(row["item"])
+        )
+        value = None if row["rating"] in (None, "") else float(row["rating"])
+        scales.setdefault(_text(row["dimension"]), {key: row[key] for key in _SCALE})
+        given = answers.setdefault((place, _text(row["rater"])), _given(row, place, {"values": {}}))
+        if "values" in given.payload:
+            given.payload["values"][_text(row["dimension"])] = value
+    numbers = ("minimum", "maximum", "step")
+    described = [
+        {"name": key, **{part: _whole(cell) if part in numbers else _text(cell) for part, cell in scale.items()}}
+        for key, scale in scales.items()
+    ]
+    project = parse_project({"name": name, "task": "rating", "scales": described})
+    return Load(project, items.rows, list(answers.values()), _excluded(rows))
+
+
+def _rankings(name: str, table: Sheet) -> Load:
+    items, answers, rows = _Items(), [], list(_rows(table))
+    for row in rows:
+        systems, texts = _list(row["shown"]), _list(row["outputs"])
+        place = items.place(_text(row["source"]), sorted(zip(systems, texts, strict=True)), name=_text(row["item"]))
+        choice: dict[str, Any] = {"shown": systems}
+        if true(row["tie"]):
+            choice["tie"] = True
+        for end in ("best", "worst"):
+            if row[end]:
+                choice |= {end: systems.index(row[end]), f"{end}_system": row[end]}
+        answers.append(_given(row, place, {"choice": choice}))
+    how = {"method": rows[0]["method"], "ties": true(rows[0]["ties"]), "question": rows[0]["question"]}
+    project = parse_project({"name": name, "task": "ranking", "ranking": how})
+    return Load(project, items.rows, answers, _excluded(rows))
+
+
+def _list(cell: Any) -> list[str]:
+    return [str(text) for text in (json.loads(cell) if isinstance(cell, str) else cell)]
+
+
+def _operations(name: str, table: Sheet) -> Load:
+    items, answers, rows = _Items(), dict[tuple[int, str], Given](), list(_rows(table))
+    for row in rows:
+        place = items.place(
+            _text(row["source"]), [(_text(row["system"]), _text(row["output"]))], name=_text(row["item"]),
+            tokens=_text(row["tokens"]),
+        )  # fmt: skip
+        given = answers.setdefault((place, _text(row["rater"])), _given(row, place, {"groups": []}))
+        if row["labels"] and "groups" in given.payload:
+            group: dict[str, Any] = {
+                side: [int(number) for number in _text(row[f"{side}_tokens"]).split(",") if number]
+                for side in ("source", "output")
+            }
+            given.payload["groups"].append({**group, "labels": _text(row["labels"]).split(",")})
+    data = {"tokens": rows[0]["tokens"]}
+    project = parse_project({"name": name, "task": "operations", "data": data})
+    return Load(project, items.rows, list(answers.values()), _excluded(rows))
+
+
+def _entries(lines: list[dict[str, Any]]) -> Load:
+    """The whole study; only items that nobody answered are not there."""
+    project: Project = parse_project(lines[0]["project"])
+    items, answers, decisions = _Items(), [], []
+    excluded: dict[str, str] = {}
+    for line in lines[1:]:
+        at = datetime.datetime.fromisoformat(line["at"]).timestamp()
+        if line["kind"] == "adjudication":
+            place = items.find(line["item"], line["system"])
+            if place is not None:
+                decisions.append((place, line["answer"], at))
+            continue
+        outputs = [(output["system"], output["text"]) for output in line["outputs"]]
+        place = items.place(
+            line["source"],
+            outputs,
+            name=line["item"],
+            kind=line["kind"],
+            tokens=line["tokens"],
+            expected=line["expected"],
+        )
+        kept = {name: line[name] for name in ("revision", "late", "overtime", "seconds")}
+        answers.append(Given(place, line["rater"], line["answer"], at=at, **kept))
+        if line.get("excluded") is not None:
+            excluded[line["rater"]] = line["excluded"]
+    return Load(project, items.rows, answers, excluded, decisions)

@@ -1,0 +1,70 @@
+"""What is known of each language: sentence ends, words, syllables, readability formulas. A language is a file here.
+
+To add the next one, write its file beside the others and the tests say what is missing.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from plainly.errors import BadSpec, did_you_mean
+
+_HERE = Path(__file__).parent
+CODES: tuple[str, ...] = ("en", *sorted(path.stem for path in _HERE.glob("??.toml") if path.stem != "en"))
+
+
+@dataclass(frozen=True)
+class ReadabilityFormula:
+    """A linear formula over what is counted in a text: a constant, and a coefficient for each quantity."""
+
+    name: str
+    title: str
+    source: str  # who published it, and where
+    better: Literal["higher", "lower"]
+    scale: str
+    constant: float
+    coefficients: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Language:
+    """One language; the tables are as its file has them."""
+
+    code: str
+    name: str
+    sentences: Mapping[str, Any]
+    elisions: tuple[str, ...]  # what is a word of its own before an apostrophe: l'homme
+    syllables: Mapping[str, Any]
+    formulas: Mapping[str, ReadabilityFormula]  # the first is the one that is taken where none is named
+    limits: str
+
+
+@cache
+def language(code: str) -> Language:
+    """The language with this code, or an error that names those that there are."""
+    if code not in CODES:
+        raise BadSpec(f"language={code!r} is not known.{did_you_mean(code, CODES)} It may be: {', '.join(CODES)}")
+    table = _read(code)
+    formulas = {**table["formulas"], **_read("all")["formulas"]}
+    return Language(
+        code=code,
+        name=table["name"],
+        sentences=table["sentences"],
+        elisions=tuple(table.get("elisions", "").split()),
+        syllables=table.get("syllables", {}),
+        formulas={name: _formula(name, entry) for name, entry in formulas.items()},
+        limits=" ".join(table.get("limits", "").split()),
+    )
+
+
+def _formula(name: str, entry: Mapping[str, Any]) -> ReadabilityFormula:
+    known = ("title", "source", "better", "scale", "constant")
+    coefficients = {quantity: float(value) for quantity, value in entry.items() if quantity not in known}
+    return ReadabilityFormula(name, coefficients=coefficients, **{key: entry[key] for key in known})
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((_HERE / f"{name}.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,141 @@
+"""The state of the field: its numbers are those that score and compare give, and what was done is not done again."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import plainly
+from plainly import data
+from plainly.cli import main
+from plainly.errors import PlainlyError
+from plainly.pages.field import FieldSite
+from plainly.questions.field.changes import changes
+from plainly.questions.field.plan import family, plan, written
+from plainly.questions.field.tasks import LICENSED
+from plainly.render.show import FORMATS, show
+
+
+def test_every_public_output_is_scored_somewhere() -> None:
+    sets = written()["default"]["sets"]
+    cards = [card for card in data.cards() if card.kind == "outputs"]
+    assert cards
+    for card in cards:
+        assert any(set(card.systems) <= set(data.systems(name)) for name in sets), (
+            f"no set of the field has {card.name}"
+        )
+
+
+def test_the_numbers_are_those_of_score_and_compare(built: FieldSite) -> None:
+    evalset, outputs = data.demo()
+    evaluation = plainly.score(evalset=evalset, outputs=outputs, metrics=["sari", "fkgl"])
+    comparisons = plainly.compare(evaluation, tests=("approximate-randomisation",))
+    demo = built.field.sets[0]
+    for spec, standings in demo["standings"].items():
+        assert [row["system"] for row in standings["systems"]] == evaluation.ranking(spec)
+        assert standings["clusters"] == len(comparisons.clusters(spec))
+        for row in standings["systems"]:
+            expected = evaluation[row["system"]][spec].json()
+            assert row["value"] == pytest.approx(expected["value"])
+            assert row["low"] == pytest.approx(expected["low"])
+            assert row["signature"] == expected["signature"]
+
+
+def test_several_trainings_are_one_system() -> None:
+    assert family("muss_bart_access_mined/3") == "muss_bart_access_mined"
+    assert family("GPLSI/run1_llama_knowledge") == "GPLSI/run1_llama_knowledge"
+
+
+def test_every_number_on_a_page_carries_its_signature(built: FieldSite) -> None:
+    page = (built.folder / "set-pwkp-test.html").read_text(encoding="utf-8")
+    cells = re.findall(r'<td data-value="[^"]*" title="([^"]*)">', page)
+    signatures = {row["signature"] for of in built.field.sets[1]["standings"].values() for row in of["systems"]}
+    assert len(cells) == 2 * (len(data.systems("pwkp/test")) - 1)  # the reference is no system
+    assert "is a reference" in page
+    assert {html.unescape(cell) for cell in cells} == signatures
+    for signature in signatures:
+        assert html.escape(signature, quote=False) in page.partition("How each number was made")[2]
+
+
+def test_the_papers_page_shows_published_ours_and_sound(built: FieldSite) -> None:
+    (paper,) = built.field.papers
+    sari = next(cell for cell in paper["cells"] if cell["table"] == "4" and cell["row"] == "SARI")
+    assert sari["published"] == 0.109
+    assert sari["sound"] == pytest.approx(0.402, abs=0.001)
+    page = (built.folder / "papers.html").read_text(encoding="utf-8")
+    assert "0.109" in page
+    assert "0.402" in page
+
+
+def test_what_is_done_is_not_done_again_and_changes_are_listed(built: FieldSite, tmp_path: Path) -> None:
+    cache = built.folder.parent / "cache"
+    options = {"metrics": ["sari", "fkgl"], "papers": ["sle"], "cache": cache, "processes": 1}
+    again = plainly.field(["demo", "pwkp/test", "hsplit/first70"], out=tmp_path, **options)  # type: ignore[arg-type]
+    assert again.field.done == 0
+    assert again.field.changes[0].startswith("This is the first build")
+    same = plainly.field("demo", out=tmp_path, **options)  # type: ignore[arg-type]
+    assert same.field.changes[0] == "No longer there: pwkp/test and hsplit/first70."
+    said = json.loads((tmp_path / "field.json").read_text(encoding="utf-8"))
+    assert said["schema"] == "plainly.field/1"
+    assert changes(said, said)[0].startswith("Nothing has changed")
+    said["sets"][0]["standings"]["sari"]["systems"][0]["value"] -= 1
+    assert "editor by sari was" in changes(said, same.field.json())[0]
+
+
+def test_a_metric_page_says_what_fools_it_and_whom_it_agrees_with(built: FieldSite) -> None:
+    page = (built.folder / "metric-fkgl.html").read_text(encoding="utf-8")
+    assert "random-period" in page
+    assert "simplicity-da" in page
+    fooled = {effect["attack"] for effect in built.field.metrics[1]["audit"]["effects"] if effect["fooled"]}
+    assert "random-period" in fooled  # Tanprasert and Kauchak 2021
+
+
+def test_links_lead_somewhere(built: FieldSite) -> None:
+    names = {path.name for path in built.files}
+    for path in built.files:
+        if path.suffix == ".html":
+            text = path.read_text(encoding="utf-8")
+            assert set(re.findall(r'(?:href|src)="([\w.+-]+\.\w+)', text)) <= names, path.name
+            assert "undefined" not in re.sub(r"<[^>]*>", "", text.partition("<main")[2].partition("Reasons to")[0])
+
+
+def test_a_licensed_paper_is_named_and_not_computed() -> None:
+    assert set(LICENSED) <= set(plan(None, None, None, None).papers)
+
+
+def test_sets_without_outputs_and_unknown_metrics_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(PlainlyError, match="No outputs for asset/valid"):
+        plainly.field("asset/valid", out=tmp_path)
+    with pytest.raises(PlainlyError, match="sarri"):
+        plainly.field("demo", out=tmp_path, metrics=["sarri"])
+
+
+def test_the_command_on_the_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["field", "demo", "-m", "sari", "--no-papers", "--processes", "1", "-o", str(tmp_path / "site")]
+    assert main([*words, "--cache", str(tmp_path / "cache"), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["schema"] == "plainly.field/1"
+    assert (tmp_path / "site" / "index.html").read_text(encoding="utf-8").lstrip().startswith("<!doctype html>")
+
+
+def test_the_result_shows_itself(built: FieldSite, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(built.to_pandas()) == len(built.records())
+    assert all(record["signature"] for record in built.records())
+    for form in (None, *FORMATS):
+        show(built, form)
+        assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.walk
+def test_the_whole_field_is_built_and_built_again_from_what_is_kept(mirror: Path, tmp_path: Path) -> None:
+    first = plainly.field(out=tmp_path / "site", cache=tmp_path / "cache")
+    assert {of_set["name"] for of_set in first.field.sets} == set(written()["default"]["sets"])
+    asset = first.field.sets[0]["standings"]["sari"]["systems"]
+    assert len(asset) == 29  # 21 systems, and eight of MUSS with five trainings each
+    again = plainly.field(out=tmp_path / "site", cache=tmp_path / "cache")
+    assert again.field.done == 0
+    assert again.field.changes[0].startswith("Nothing has changed")

@@ -1,0 +1,77 @@
+"""Every public function on what people hold in memory: an answer with its JSON, or an error of ours that says why."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import random
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import plainly
+from plainly.errors import PlainlyError
+
+from . import nasty
+
+pytestmark = pytest.mark.long
+CASES = int(os.environ.get("PLAINLY_FUZZ_FUNCTIONS", "40"))
+# Types, and what does not take data: a name, a training run, or another's function under an old name.
+_OTHER = ("EvalSet", "Sampling", "__version__", "make_report", "plot", "metric_names", "train", "operations")
+FUNCTIONS = [name for name in plainly.__all__ if name not in _OTHER]
+THINGS: tuple[object, ...] = (
+    "", "A b.", None, float("nan"), 3, b"x", ["a"], "\ud800", "\0", "x" * 10_000, {}, -1, 0, 1e300, True, (), [],
+    "sari", "nothing", "asset/test", [[]], [None], {"a": None}, {"A": ["x"], "B": ["y"]}, np.zeros(3),
+    np.array(["a", "b"]),
+    [{"output": "a"}], [{"source": "a", "output": "b"}] * 3, Path("missing.csv"), object(), {1: 2}, [1, 2],
+)  # fmt: skip
+
+CHEAP = {"trials": 2, "attacks": ["lowercase"], "resamples": 20, "metrics": ["fkgl", "length"], "intervals": False}
+
+
+def _texts(rng: random.Random) -> dict[str, object]:
+    """Texts as they should be, with something wrong in them more often than not."""
+    n = rng.choice((0, 1, 3, 8))
+    given: dict[str, object] = {
+        "sources": nasty.texts(rng, n),
+        "outputs": rng.choice((nasty.texts(rng, n), {"A": nasty.texts(rng, n), "B": nasty.texts(rng, n)})),
+        "references": [nasty.texts(rng, 2) for _ in range(n)],
+    }
+    if rng.random() < 0.6:
+        given[rng.choice(list(given))] = rng.choice(THINGS)
+    return {name: value for name, value in given.items() if rng.random() < 0.9}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_answer_or_an_error_of_ours(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PLAINLY_MIRROR", str(tmp_path))
+    monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path / "cache"))
+    for proxy in ("http_proxy", "https_proxy"):
+        monkeypatch.setenv(proxy, "http://127.0.0.1:9")
+    function = getattr(plainly, name)
+    parameters = inspect.signature(function).parameters
+    takes_texts = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
+    failures = []
+    for case in range(CASES):
+        rng = random.Random(zlib.crc32(f"{name} {case}".encode()))
+        given: dict[str, Any] = _texts(rng) if takes_texts else {}
+        for parameter in parameters.values():
+            if parameter.default is inspect.Parameter.empty and parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+                given[parameter.name] = rng.choice(THINGS)
+        given |= {option: value for option, value in CHEAP.items() if option in parameters}
+        try:
+            answer = function(**given)
+            if hasattr(answer, "json"):
+                json.dumps(answer.json(), default=str)
+                answer.tables()
+                answer.notes()
+        except PlainlyError:
+            pass
+        except Exception as error:
+            failures.append((given, f"{type(error).__name__}: {error}"))
+    assert not failures, f"{len(failures)} of {CASES}; the first: {failures[0]}"

@@ -1,0 +1,157 @@
+"""Training the judge: harm does what it says, sources stay apart, and a tiny judge goes from pairs to a score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import save_tokenizer
+from plainly import data
+from plainly.errors import BadInput
+from plainly.learn import harm
+from plainly.learn.pairs import HEADS, NEVER_TRAINED_ON, JudgedPairs, PairCorpus, harmed, plain, prepare
+from plainly.learn.recipe import FitSettings, JudgeRecipe
+from plainly.questions.audit.wordlists import lists
+
+SOUND = (
+    (
+        "The committee, which had met twice in March, approved the plan.",
+        "The committee met twice. It approved the plan.",
+    ),
+    ("Although it was late, Maria Lopez walked 12 miles to the old town.", "It was late. Maria Lopez walked 12 miles."),
+    ("The bridge was never repaired (it was too costly) and closed in 1987.", "The bridge closed in 1987."),
+    (
+        "Scientists in Peru found that frogs can freeze, and they wrote about it.",
+        "In Peru, people found that frogs can freeze.",
+    ),
+)
+
+
+def _corpus() -> PairCorpus:
+    targets = np.full((8, 5), np.nan)
+    targets[:, 0], targets[::2, 1] = np.linspace(0, 1, 8), 0.5
+    rated = JudgedPairs(tuple(f"Source {i // 2}." for i in range(8)), tuple(f"Output {i}." for i in range(8)), targets)
+    return PairCorpus(SOUND, (("The lamp is on.", "The lamp is off."),), rated, ("own",))
+
+
+@pytest.mark.parametrize("kind", harm.KINDS)
+def test_every_harm_harms_and_repeats_with_the_seed(kind: str) -> None:
+    stock = harm.Stock.of([output for _, output in SOUND])
+    texts = [text for pair in SOUND for text in pair]
+    results = [harm.KINDS[kind](text, stock, np.random.default_rng(seed)) for text in texts for seed in range(3)]
+    again = [harm.KINDS[kind](text, stock, np.random.default_rng(seed)) for text in texts for seed in range(3)]
+    done = [result for result in results if result is not None]
+    assert done
+    begun = [text for text in texts for _ in range(3)]
+    assert any(result is not None and result.text != text for result, text in zip(results, begun, strict=True))
+    assert [result and result.text for result in results] == [result and result.text for result in again]
+    assert all(0 <= cost <= 1 for result in done for cost in (result.fluency, result.meaning))
+
+
+def test_the_audit_remains_a_test() -> None:
+    shown = " ".join(map(str, [*harm._REFUSALS, *harm._OPENINGS, *harm._CLOSINGS])).lower()
+    for line in (*lists().refusals, *lists().openings, *lists().clauses):
+        assert line.lower() not in shown
+
+
+def test_planted_facts_are_known_and_lost_words_are_no_wrong_facts() -> None:
+    stock, rng = harm.Stock.of([output for _, output in SOUND]), np.random.default_rng(0)
+    for kind, fact in (
+        ("negated", 1),
+        ("renumbered", 1),
+        ("renamed", 1),
+        ("invented", 1),
+        ("aside_lost", 0),
+        ("bare", 0),
+    ):
+        results = [harm.KINDS[kind](source, stock, rng) for source, _ in SOUND]
+        assert {result.fact for result in results if result is not None} == {fact}
+
+
+def test_pairs_of_one_source_are_held_out_together() -> None:
+    shown, held_out = _corpus().split(held_out=0.5, seed=1)
+    assert len(held_out) == len(shown.rated) == 4
+    assert not set(held_out.sources) & set(shown.rated.sources)
+
+
+def test_harmed_pairs_say_what_is_known() -> None:
+    pairs = harmed(_corpus(), copies=6, rng=np.random.default_rng(0))
+    assert pairs.rated.sum() == 8
+    assert np.isnan(pairs.known[pairs.rated == 1]).all()
+    whole = [
+        at
+        for at, (source, output) in enumerate(zip(pairs.sources, pairs.outputs, strict=True))
+        if (source, output) in SOUND
+    ]
+    np.testing.assert_array_equal(pairs.known[whole], [[1, 1, 0]] * len(whole))
+
+
+def test_a_corpus_is_the_same_after_saving(tmp_path: Path) -> None:
+    corpus = _corpus()
+    corpus.save(tmp_path / "pairs.json")
+    again = PairCorpus.load(tmp_path / "pairs.json")
+    assert (again.sound, again.contradictions, again.sets) == (corpus.sound, corpus.contradictions, corpus.sets)
+    np.testing.assert_array_equal(again.rated.targets, corpus.rated.targets)
+    (tmp_path / "bad.json").write_text("{}")
+    with pytest.raises(BadInput, match="train quality --prepare"):
+        PairCorpus.load(tmp_path / "bad.json")
+
+
+def test_what_metrics_are_judged_on_is_not_learnt_from(mirror: Path) -> None:
+    corpus = prepare(["wikisplit/test", "asset/valid"], [], ["simpeval/past"])
+    assert len(corpus.rated) == 2400
+    assert len(corpus.sound) > 20_000  # ASSET's validation part was asked for by name
+    judged = {plain(source) for name in NEVER_TRAINED_ON if name != "asset/valid" for source in data.load(name).sources}
+    assert not judged & {plain(source) for source, _ in corpus.sound}
+
+
+def test_the_recipes_are_read_and_the_shipped_one_is_free() -> None:
+    shipped, research = JudgeRecipe.read("shipped"), JudgeRecipe.read("research")
+    sets = (*shipped.pairs, *shipped.contradictions, *shipped.ratings)
+    licences = {name: data.card(name).licence for name in sets}
+    assert not [name for name, licence in licences.items() if "NC" in licence]
+    assert not [name for name in sets if name.startswith(("asset", "simplicity-da", "tsar"))]
+    assert set(sets) < {*research.pairs, *research.contradictions, *research.ratings}
+    facts = json.loads((Path(harm.__file__).parents[1] / "models" / "plainly-quality-1" / "model.json").read_text())
+    assert facts["combination"]["powers"] == shipped.powers
+    assert facts["data"] == list(sets)
+    assert shipped.changed(seed=3, epochs=1).student.epochs == 1
+
+
+@pytest.fixture(scope="module")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    pytest.importorskip("torch", reason="training needs torch, which is no part of the development install")
+    transformers = pytest.importorskip("transformers")
+    place = tmp_path_factory.mktemp("encoder")
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,0123456789"]
+    vocabulary += [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz0123456789"]
+    save_tokenizer(vocabulary, place)
+    config = transformers.BertConfig(
+        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=128,
+    )  # fmt: skip
+    transformers.BertModel(config).save_pretrained(place)
+    return str(place)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_judge_goes_from_pairs_to_a_score(tiny_encoder: str, tmp_path: Path) -> None:
+    import plainly
+
+    settings = FitSettings(epochs=1, batch=16, rate=1e-3, longest=128)
+    recipe = JudgeRecipe(
+        held_out=0.5, copies=2, teachers=1, first=settings, second=settings, student=settings, first_pairs=40
+    )
+    where = {"encoder": tiny_encoder, "output": tmp_path / "judge", "device": "cpu"}
+    training = plainly.train("quality", documents=_corpus(), recipe=recipe, eight_bits=False, **where)
+    assert training.export.largest < 1e-3
+    assert (tmp_path / "judge" / "CARD.md").is_file()
+    facts = json.loads((tmp_path / "judge" / "model.json").read_text())
+    assert tuple(facts["heads"]) == HEADS
+    metric = f"quality(model={tmp_path / 'judge'})"
+    scores = plainly.score(sources=["The old cat sat."], outputs=["A cat sat."], metrics=[metric], intervals=False)
+    assert 0 <= scores[metric].value <= 100
