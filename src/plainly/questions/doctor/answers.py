@@ -19,6 +19,7 @@ _SEEN = {
     "wrapper": "wrapped in JSON, XML or quotation marks,",
     "prompt-leak": "words of the prompt,",
     "several-answers": "several answers in one,",
+    "broken": "a sentence that cannot be read,",
     "repetition": "the same words again and again,",
     "blow-up": "far longer than the source,",
     "unfinished": "cut off in the middle of a sentence, at",

@@ -24,6 +24,7 @@ _MEANINGS = {
     "wrapper": "It is wrapped in JSON, XML or quotation marks.",
     "prompt-leak": "It holds words of the prompt.",
     "several-answers": "It offers several answers.",
+    "broken": "A sentence cannot be read.",
     "repetition": "It repeats itself.",
     "blow-up": "It is far longer than its source.",
     "unfinished": "It stops in the middle of a sentence.",
