@@ -23,6 +23,7 @@ SEEN = {
     "wrapper": "wrapped in JSON, XML or quotation marks",
     "prompt-leak": "words of the prompt",
     "several-answers": "several answers in one",
+    "broken": "a sentence that cannot be read",
     "repetition": "the same words again and again",
     "blow-up": "far longer than the source",
     "unfinished": "cut off in the middle of a sentence",
@@ -34,6 +35,7 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SENTENCE = re.compile(r"[^.!?\n]+")
 # Longer than any simplification that explains: measured in docs/gate.md.
 _TIMES, _MORE = 2.0, 25
+_SHORT = 0.75  # of the source's words: a text that is shorter and has no full stop is more likely cut off than careless
 # The same words one after the other: so many times for a run of so many words.
 _IN_A_ROW = {1: 4, 2: 3, 3: 3}
 _LONGEST_RUN = 12
@@ -96,7 +98,7 @@ def _by_pattern(code: str) -> Check:
     return check
 
 
-for _code in ("preamble", "sign-off", "refusal", "markdown", "wrapper", "prompt-leak", "several-answers"):
+for _code in ("preamble", "sign-off", "refusal", "markdown", "wrapper", "prompt-leak", "several-answers", "broken"):
     CHECKS[_code] = _by_pattern(_code)
 
 
@@ -178,8 +180,8 @@ def ends(text: str) -> bool:
 
 
 def _stops_short(source: str, text: str, last: str) -> bool:
-    """Whether no text ends so: on a small word, inside a word of the source, or where the source just goes on."""
-    if last.lower() in settings()["never last"].split():
+    """Whether no text ends so: far short of its source, on a small word, inside a word, or where the source goes on."""
+    if last.lower() in settings()["never last"].split() or len(text.split()) < _SHORT * len(source.split()):
         return True
     words = {word.lower() for word in source.split()}
     if last.lower() not in words and any(word.startswith(last.lower()) for word in words if len(last) < len(word) - 1):
