@@ -81,3 +81,18 @@ def save_tokenizer(vocabulary: list[str], place: Path) -> None:
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=pieces._tokenizer, mask_token="[MASK]", **marks
     ).save_pretrained(place)
+
+
+def save_encoder(place: Path) -> None:
+    """A toy of an encoder that spells words letter by letter, to be trained in no time; needs PyTorch."""
+    import transformers
+
+    letters = [*"abcdefghijklmnopqrstuvwxyz0123456789"]
+    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ","]
+    vocabulary = [*marks, *letters, *(f"##{letter}" for letter in letters)]
+    save_tokenizer(vocabulary, place)
+    config = transformers.BertConfig(
+        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=128,
+    )  # fmt: skip
+    transformers.BertModel(config).save_pretrained(place)

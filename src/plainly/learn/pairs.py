@@ -105,6 +105,9 @@ def prepare(pairs: Sequence[str], contradictions: Sequence[str], ratings: Sequen
     """The corpus from named sets; what metrics are judged on is left out of the sound pairs."""
     from plainly import data
 
+    for name in ratings:
+        if name not in RATINGS:
+            raise BadInput(f"The recipe names ratings {name!r}. A judge learns from these: {', '.join(RATINGS)}")
     secret = {
         plain(text)
         for evalset in (data.load(name) for name in NEVER_TRAINED_ON if name not in pairs)
