@@ -81,3 +81,20 @@ def save_tokenizer(vocabulary: list[str], place: Path) -> None:
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=pieces._tokenizer, mask_token="[MASK]", **marks
     ).save_pretrained(place)
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A directory with a BERT so small that training it takes seconds."""
+    pytest.importorskip("torch", reason="training needs torch, which is no part of the development install")
+    transformers = pytest.importorskip("transformers")
+    place = tmp_path_factory.mktemp("encoder")
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,0123456789"]
+    vocabulary += [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz0123456789"]
+    save_tokenizer(vocabulary, place)
+    config = transformers.BertConfig(
+        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=128,
+    )  # fmt: skip
+    transformers.BertModel(config).save_pretrained(place)
+    return str(place)
