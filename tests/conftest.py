@@ -96,3 +96,13 @@ def save_encoder(place: Path) -> None:
         max_position_embeddings=128,
     )  # fmt: skip
     transformers.BertModel(config).save_pretrained(place)
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A directory with an encoder so small that training it takes seconds."""
+    pytest.importorskip("torch", reason="training needs torch, which is no part of the development install")
+    pytest.importorskip("transformers")
+    place = tmp_path_factory.mktemp("encoder")
+    save_encoder(place)
+    return str(place)

@@ -12,7 +12,6 @@ import numpy as np
 import polars
 import pytest
 
-from conftest import save_encoder
 from plainly.errors import BadInput
 from plainly.learn import levels, noise
 from plainly.learn.documents import LevelledTexts, RatedSentences, close_up, from_documents, levelled_texts
@@ -148,15 +147,6 @@ def test_tokenised_text_is_closed_up() -> None:
 
 class Interrupted(Exception):
     pass
-
-
-@pytest.fixture(scope="module")
-def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    pytest.importorskip("torch", reason="training needs torch, which is no part of the development install")
-    pytest.importorskip("transformers")
-    place = tmp_path_factory.mktemp("encoder")
-    save_encoder(place)
-    return str(place)
 
 
 @pytest.mark.slow

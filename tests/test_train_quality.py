@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import save_encoder
 from plainly import data
 from plainly.errors import BadInput
 from plainly.learn import harm
-from plainly.learn.pairs import HEADS, NEVER_TRAINED_ON, JudgedPairs, PairCorpus, harmed, plain, prepare
+from plainly.learn.documents import NEVER_TRAINED_ON, plain
+from plainly.learn.pairs import HEADS, JudgedPairs, PairCorpus, harmed, prepare
 from plainly.learn.recipe import FitSettings, JudgeRecipe
 from plainly.questions.audit.wordlists import lists
 
@@ -119,15 +119,6 @@ def test_the_recipes_are_read_and_the_shipped_one_is_free() -> None:
     assert facts["combination"]["powers"] == shipped.powers
     assert facts["data"] == list(sets)
     assert shipped.changed(seed=3, epochs=1).student.epochs == 1
-
-
-@pytest.fixture(scope="module")
-def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    pytest.importorskip("torch", reason="training needs torch, which is no part of the development install")
-    pytest.importorskip("transformers")
-    place = tmp_path_factory.mktemp("encoder")
-    save_encoder(place)
-    return str(place)
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ Clauses are cut by closed-class words and marks alone: enough to ask what a nega
 """
 
 import re
-import tomllib
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from plainly.fidelity.finding import Effect, FactFinding, Span, words_at
+from plainly.files import read_shipped
 from plainly.text.languages.detection import detect
 from plainly.typology.align import align
 from plainly.typology.lexicon import KIND, Words, kind, split_chunk, stem
@@ -28,7 +28,7 @@ _MARKS = frozenset(KIND[name] for name in ("stop", "comma", "bracket", "quote", 
 @cache
 def vocabulary() -> dict[str, Any]:
     """The word lists in words.toml."""
-    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+    return read_shipped(__file__, "words.toml")
 
 
 @cache

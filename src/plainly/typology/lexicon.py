@@ -5,17 +5,17 @@ is a content word. English; another language replaces the file.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from plainly.files import read_shipped
+
 Ints = npt.NDArray[np.int32]
 
-_DATA = tomllib.loads((Path(__file__).parent / "lexicon.toml").read_text(encoding="utf-8"))
+_DATA = read_shipped(__file__, "lexicon.toml")
 _LISTS: dict[str, list[str]] = {name: words.split() for name, words in _DATA["classes"].items()}
 KINDS = ("pad", "content", "number", "name", "stop", "comma", "bracket", "quote", "punctuation", "possessive", *_LISTS)
 KIND = {name: number for number, name in enumerate(KINDS)}
