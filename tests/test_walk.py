@@ -62,8 +62,8 @@ def _well(entry: dict[str, object]) -> bool:
         return False
     if code == 0 or (code == 1 and any(f"plainly {name}" in command for name in FINDS)):
         return True
-    # What is missing is said in a sentence that names the way to get it, before anything is printed.
-    return code == 2 and bool(re.search(r"pip install|[Dd]ownload", said)) and not entry["stdout"]
+    # What is missing is said in a sentence that names it or the way to get it, before anything is printed.
+    return code == 2 and bool(re.search(r"pip install|download|There is no directory", said)) and not entry["stdout"]
 
 
 def _as_shown(entry: dict[str, object]) -> bool:
