@@ -29,7 +29,7 @@ NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?")
 @pytest.fixture(scope="session")
 def copy(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("fresh") / "plainly"
-    ignored = shutil.ignore_patterns(".git", ".venv", "*cache*", "__pycache__", "build", "dist")
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "build", "dist")
     shutil.copytree(ROOT, place, ignore=ignored)
     return place
 
