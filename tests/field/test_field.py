@@ -130,7 +130,7 @@ def test_the_result_shows_itself(built: FieldSite, capsys: pytest.CaptureFixture
         assert capsys.readouterr().out.strip()
 
 
-@pytest.mark.walk
+@pytest.mark.whole
 def test_the_whole_field_is_built_and_built_again_from_what_is_kept(mirror: Path, tmp_path: Path) -> None:
     first = plainly.field(out=tmp_path / "site", cache=tmp_path / "cache")
     assert {of_set["name"] for of_set in first.field.sets} == set(written()["default"]["sets"])
