@@ -22,6 +22,8 @@ KIND = {name: number for number, name in enumerate(KINDS)}
 _CLOSED = {word: KIND[kind] for kind, words in reversed(list(_LISTS.items())) for word in words}
 _PUNCTUATION = {mark: KIND[kind] for kind, marks in _DATA["punctuation"].items() for mark in marks.split()}
 FUNCTION = frozenset(KIND[name] for name in _LISTS if name != "adverb")
+CONTENT = frozenset({KIND["content"], KIND["name"], KIND["number"]})
+BE = frozenset(("is", "are", "was", "were", "be", "been", "being"))
 
 _IRREGULAR = {form: base for base, forms in _DATA["irregular"].items() for form in forms.split()}
 _ENDINGS: list[str] = _DATA["endings"]["stem"].split()
