@@ -81,3 +81,28 @@ def save_tokenizer(vocabulary: list[str], place: Path) -> None:
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=pieces._tokenizer, mask_token="[MASK]", **marks
     ).save_pretrained(place)
+
+
+def save_encoder(place: Path) -> None:
+    """A toy of an encoder that spells words letter by letter, to be trained in no time; needs PyTorch."""
+    import transformers
+
+    letters = [*"abcdefghijklmnopqrstuvwxyz0123456789"]
+    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ","]
+    vocabulary = [*marks, *letters, *(f"##{letter}" for letter in letters)]
+    save_tokenizer(vocabulary, place)
+    config = transformers.BertConfig(
+        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=128,
+    )  # fmt: skip
+    transformers.BertModel(config).save_pretrained(place)
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A directory with an encoder so small that training it takes seconds."""
+    pytest.importorskip("torch", reason="training needs torch, which is no part of the development install")
+    pytest.importorskip("transformers")
+    place = tmp_path_factory.mktemp("encoder")
+    save_encoder(place)
+    return str(place)

@@ -23,6 +23,11 @@ class Fence:
         prompted = [line[2:] for line in lines if line.startswith("$ ")]
         return prompted or [line for line in lines if line.strip() and not line.startswith("#")]
 
+    def shown(self) -> str:
+        """What stands below the command of a console block: what it prints."""
+        lines = self.body.replace("\\\n", " ").splitlines()
+        return "\n".join(lines[1:]).strip("\n") if self.language == "console" and lines[0].startswith("$ ") else ""
+
 
 def fences(page: Path) -> list[Fence]:
     return [Fence(*match) for match in _FENCE.findall(page.read_text(encoding="utf-8"))]

@@ -66,29 +66,37 @@ IN_SETS: dict[str, dict[str, str]] = {
 }
 CUT = {"unfinished": "it stops in the middle of sentences"}
 LOOP = {"repetition": "it repeats words or a whole sentence"}
+BROKEN = {"broken": "sentences that cannot be read"}
 IN_OUTPUTS: dict[str, dict[str, str]] = {
-    "UNTS": {"empty-outputs": "three sentences were left empty", **CUT},
+    "UNTS": {"empty-outputs": "three sentences were left empty", **CUT, **BROKEN},
     "UNTS_10K": {"encoding": "the system wrote a stray Â", **CUT, **LOOP},
-    "BTTS": LOOP,
-    "Dress": {**CUT, **LOOP},
-    "Hybrid": CUT,
+    "BTTS": {**CUT, **LOOP, **BROKEN},
+    "DMASS-DCSS": CUT,
+    "Dress": {**CUT, **LOOP, **BROKEN},
+    "Dress-Ls": CUT,
+    "Hybrid": {**CUT, **BROKEN},
     "NTS-SARI": {**CUT, **LOOP},
-    "RM+EX+LS+RO": LOOP,
-    "RM+EX+RO": LOOP,
-    "UNMT": {**CUT, **LOOP},
-    "PBMT-R": {"escaped-entities": "one &#39; was left when the output was detokenised"},
-    "BTRLTS10": {"brackets": "the system wrote pieces of -rrb-", **CUT},
-    "BTTS10": {"brackets": "the system wrote pieces of -rrb-", **CUT},
-    "BTTS100": {"brackets": "the system wrote pieces of -rrb-", **LOOP},
+    "RM+EX": BROKEN,
+    "RM+EX+LS": BROKEN,
+    "RM+EX+LS+RO": {**LOOP, **BROKEN},
+    "RM+EX+RO": {**LOOP, **BROKEN},
+    "SBMT-SARI": BROKEN,
+    "UNMT": {**CUT, **LOOP, **BROKEN},
+    "PBMT-R": {"escaped-entities": "one &#39; was left when the output was detokenised", **BROKEN},
+    "BTRLTS": BROKEN,
+    "BTRLTS10": {"brackets": "the system wrote pieces of -rrb-", **CUT, **BROKEN},
+    "BTTS10": {"brackets": "the system wrote pieces of -rrb-", **CUT, **BROKEN},
+    "BTTS100": {"brackets": "the system wrote pieces of -rrb-", **CUT, **LOOP},
 }
 # The seeds of MUSS's systems are published for ASSET alone.
 IN_SEEDS: dict[str, dict[str, str]] = {
     **{f"muss_bart_access_newsela/{seed}": CUT for seed in range(5)},
     **{f"muss_bart_access_newsela_mined/{seed}": CUT for seed in (0, 1, 3)},
+    **{f"muss_{name}": BROKEN for name in ("bart_access_mined/2", "mbart_access_mined/0")},
+    **{f"muss_bart_access_wikilarge/{seed}": BROKEN for seed in (0, 1)},
     "muss_bart_access_wikilarge/2": LOOP,
-    "seq2seq_wikilarge/2": CUT,
-    "seq2seq_wikilarge/3": {**CUT, **LOOP},
-    "seq2seq_wikilarge/4": CUT,
+    **{f"seq2seq_wikilarge/{seed}": CUT for seed in range(5)},
+    "seq2seq_wikilarge/3": {**CUT, **LOOP, **BROKEN},
 }
 
 SENTENCES = [

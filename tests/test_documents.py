@@ -14,6 +14,7 @@ import pytest
 import plainly
 from plainly.cli import main
 from plainly.evalset import EvalSet
+from plainly.metrics.learned import judge, scorecache, sle
 from plainly.registry import metric
 from plainly.text import sentences
 from plainly.text.tokenise import tokens_13a
@@ -178,6 +179,21 @@ def test_coherence_sees_words_that_point_nowhere() -> None:
         "coherence"
     ].corpus
     assert corpus["stranded"] == 0.5
+
+
+def test_documents_that_were_read_are_not_cut_or_aligned_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path))
+    monkeypatch.delenv(scorecache.SWITCH, raising=False)
+    texts = {"sources": [" ".join(SENTENCES)], "outputs": [" ".join(filter(None, SIMPLE))]}
+    asked = {"metrics": ["quality", "meaning", "sle"], "intervals": False, "advice": False}
+    scorecache.forget()
+    first = plainly.score(**texts, **asked)
+    scorecache.forget()  # what is in memory: the file is left
+    for module, name in ((judge, "pieces"), (sle, "sentence_levels")):
+        monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("read again"))
+    second = plainly.score(**texts, **asked)
+    assert {spec: float(second[spec]) for spec in second} == {spec: float(first[spec]) for spec in first}
+    scorecache.forget()
 
 
 def test_a_run_that_lacks_items_is_scored_on_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import threading
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from plainly.errors import PlainlyError
 from plainly.evalset import EvalSet
 from plainly.questions.gate import PRESETS, formats, gate
 from plainly.questions.gate.corpus import decide_margin, wilson
-from plainly.questions.gate.rules import Limit, Margin, Rules, preset, read
+from plainly.questions.gate.rules import Limit, Margin, Rules, chosen, preset, read
 from plainly.sampling import Sampling
 from plainly.scoring.scores import Evaluation, Scores
 from plainly.scoring.signature import Signature
@@ -79,10 +80,11 @@ def test_a_bad_margin_is_a_sentence(text: str) -> None:
     ],
 )
 def test_a_bad_rules_file_is_a_sentence_that_names_the_place(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(PlainlyError, match=r"rules|preset"):
-        read(text, where="rules.toml")
-    (tmp_path / "rules.toml").write_text(text, encoding="utf-8")
-    assert main(["gate", "--demo", "editor", "--rules", str(tmp_path / "rules.toml")]) == 2
+        chosen(path, None)
+    assert main(["gate", "--demo", "editor", "--rules", str(path)]) == 2
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -236,7 +238,7 @@ item = "1"
 reason = "The heading is meant to be bold."
 until = 2026-06-30
 """
-    rules = read(text, where="rules.toml")
+    rules = read(tomllib.loads(text), where="rules.toml")
     texts: dict[str, Any] = {"sources": [SOURCE, SOURCE + " Soon."], "outputs": [f"**{GOOD}**", GOOD]}
     before = gate(**texts, rules=rules, today=datetime.date(2026, 6, 30))
     assert before.passed
@@ -311,12 +313,8 @@ def test_check_is_the_same_in_many_threads() -> None:
 
 
 def test_sarif_holds_what_is_waived_as_suppressed() -> None:
-    waived = gate(
-        sources=[SOURCE],
-        outputs=[f"**{GOOD}**"],
-        rules=read(
-            "[items]\nforbid=['markdown']\n[[waive]]\nrule='markdown'\nreason='meant'\nuntil=2099-01-01", where="rules"
-        ),
-    )
+    waiver = {"rule": "markdown", "reason": "meant", "until": datetime.date(2099, 1, 1)}
+    rules = read({"items": {"forbid": ["markdown"]}, "waive": [waiver]}, where="rules")
+    waived = gate(sources=[SOURCE], outputs=[f"**{GOOD}**"], rules=rules)
     (result,) = json.loads(formats.sarif(waived, {}))["runs"][0]["results"]
     assert result["suppressions"] == [{"kind": "external", "justification": "meant"}]

@@ -12,7 +12,6 @@ import numpy as np
 import polars
 import pytest
 
-from conftest import save_tokenizer
 from plainly.errors import BadInput
 from plainly.learn import levels, noise
 from plainly.learn.documents import LevelledTexts, RatedSentences, close_up, from_documents, levelled_texts
@@ -148,22 +147,6 @@ def test_tokenised_text_is_closed_up() -> None:
 
 class Interrupted(Exception):
     pass
-
-
-@pytest.fixture(scope="module")
-def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    pytest.importorskip("torch", reason="training needs torch, which is no part of the development install")
-    transformers = pytest.importorskip("transformers")
-    place = tmp_path_factory.mktemp("encoder")
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,0123456789"]
-    vocabulary += [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz0123456789"]
-    save_tokenizer(vocabulary, place)
-    config = transformers.BertConfig(
-        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=128,
-    )  # fmt: skip
-    transformers.BertModel(config).save_pretrained(place)
-    return str(place)
 
 
 @pytest.mark.slow

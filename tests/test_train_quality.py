@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import save_tokenizer
 from plainly import data
 from plainly.errors import BadInput
 from plainly.learn import harm
-from plainly.learn.pairs import HEADS, NEVER_TRAINED_ON, JudgedPairs, PairCorpus, harmed, plain, prepare
+from plainly.learn.documents import NEVER_TRAINED_ON, plain
+from plainly.learn.pairs import HEADS, JudgedPairs, PairCorpus, harmed, prepare
 from plainly.learn.recipe import FitSettings, JudgeRecipe
 from plainly.questions.audit.wordlists import lists
 
@@ -119,22 +119,8 @@ def test_the_recipes_are_read_and_the_shipped_one_is_free() -> None:
     assert facts["combination"]["powers"] == shipped.powers
     assert facts["data"] == list(sets)
     assert shipped.changed(seed=3, epochs=1).student.epochs == 1
-
-
-@pytest.fixture(scope="module")
-def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    pytest.importorskip("torch", reason="training needs torch, which is no part of the development install")
-    transformers = pytest.importorskip("transformers")
-    place = tmp_path_factory.mktemp("encoder")
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,0123456789"]
-    vocabulary += [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz0123456789"]
-    save_tokenizer(vocabulary, place)
-    config = transformers.BertConfig(
-        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=128,
-    )  # fmt: skip
-    transformers.BertModel(config).save_pretrained(place)
-    return str(place)
+    with pytest.raises(BadInput, match="A judge learns from these: simpeval/past"):
+        prepare((), (), ("hsplit/ratings",))
 
 
 @pytest.mark.slow

@@ -5,9 +5,10 @@ import io
 import os
 import select
 import stat
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from plainly import limits
 from plainly.errors import BadInput, way
@@ -40,11 +41,30 @@ def open_bytes(path: str | Path) -> BinaryIO:
         raise
 
 
+def read_shipped(module: str, name: str) -> dict[str, Any]:
+    """A TOML file of ours, named by where it lies beside the module (its ``__file__``) that asks."""
+    return tomllib.loads((Path(module).parent / name).read_text(encoding="utf-8"))
+
+
 def read_whole(path: str | Path) -> bytes:
     """All bytes of a file that is not too large to be read whole."""
     with open_bytes(path) as file:
         limits.check("file", os.fstat(file.fileno()).st_size, str(path))
         return bounded(file, str(path))
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """A TOML file that somebody wrote, or an error that says what is wrong with it."""
+    try:
+        return tomllib.loads(read_whole(path).decode("utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"There is no file {path}.") from None
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
+    except TypeError:
+        raise BadInput(f"{path!r} is no path to a TOML file.") from None
+    except ValueError as error:  # not TOML, not UTF-8, or no name for a file
+        raise BadInput(f"{path} is not TOML: {error}.") from None
 
 
 def bounded(file: IO[bytes], name: str) -> bytes:

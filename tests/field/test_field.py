@@ -117,6 +117,8 @@ def test_a_licensed_paper_is_named_and_its_attacks_are_shown_on_public_outputs(b
 def test_sets_without_outputs_and_unknown_metrics_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PlainlyError, match="No outputs for asset/valid"):
         plainly.field("asset/valid", out=tmp_path)
+    with pytest.raises(PlainlyError, match="There is no directory"):
+        plainly.field("demo", out=tmp_path, newsela=tmp_path / "absent")
     with pytest.raises(PlainlyError, match="sarri"):
         plainly.field("demo", out=tmp_path, metrics=["sarri"])
 
@@ -137,7 +139,7 @@ def test_the_result_shows_itself(built: FieldSite, capsys: pytest.CaptureFixture
         assert capsys.readouterr().out.strip()
 
 
-@pytest.mark.walk
+@pytest.mark.whole
 def test_the_whole_field_is_built_and_built_again_from_what_is_kept(mirror: Path, tmp_path: Path) -> None:
     first = plainly.field(out=tmp_path / "site", cache=tmp_path / "cache")
     assert {of_set["name"] for of_set in first.field.sets} == set(written()["default"]["sets"])

@@ -1,5 +1,6 @@
 """Numbers, amounts and dates of an output beside those of its source: the same, harmless, changed, or new."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -9,6 +10,8 @@ from plainly.fidelity.reading import Matched
 from plainly.typology.lexicon import KIND
 
 _PLAIN = frozenset({"count", "ordinal", "year", "special", "roman", "fraction"})
+_EXACT = 1e-6  # how far apart, relatively, two values that are the same may be
+_NEARBY = 64  # how many of the source's numbers a new one is compared with: in a long text, those around its place
 
 
 def check_amounts(pair: Matched) -> Iterator[FactFinding]:
@@ -16,49 +19,73 @@ def check_amounts(pair: Matched) -> Iterator[FactFinding]:
     sources, outputs = quantities(pair.source.text), quantities(pair.output.text)
     if not outputs:
         return
-    values = {(quantity.kind in _PLAIN or quantity.kind, quantity.value) for quantity in sources}
+    by_value = _Sorted([quantity.value for quantity in sources])
+    equals: dict[tuple[str, float, str], list[Quantity]] = {}
     open_outputs = []
-    used: set[int] = set()
     for quantity in outputs:
-        equal = _equal(quantity, sources)
-        if not equal and (quantity.kind in _PLAIN or quantity.kind, quantity.value) not in values:
+        key = quantity.kind, quantity.value, quantity.text
+        if key not in equals:
+            candidates = (sources[at] for at in by_value.near(*_readings(quantity)))
+            equals[key] = [other for other in candidates if _equal(quantity, other)]
+        if equals[key]:
+            yield from _same(pair, quantity, equals[key])
+        else:
             open_outputs.append(quantity)
-            continue
-        used.update(equal)
-        yield from _same(pair, quantity, [sources[at] for at in equal])
-    free = [quantity for at, quantity in enumerate(sources) if at not in used]
+    free = set(sources).difference(*equals.values())
     first = any(token == "I" and at not in pair.source.firsts for at, token in enumerate(pair.source.tokens))
     for quantity in open_outputs:
         if first and quantity.value == 1:  # World War I and World War 1
             continue
-        yield from _unequal(pair, quantity, sources, free)
+        yield from _unequal(pair, quantity, _nearby(pair, quantity, sources), free)
     yield from _exchanged(pair, sources, outputs)
 
 
-def _equal(quantity: Quantity, others: Sequence[Quantity]) -> list[int]:
-    """The places of the source's quantities that have the same value."""
-    equal = []
-    for at, other in enumerate(others):
-        if quantity.kind == "fraction" and other.kind == "day" and "/" in quantity.text:
-            month, day = map(int, quantity.text.split("/"))
-            if other.value in (month * 100 + day, day * 100 + month):
-                equal.append(at)
-            continue
-        if "either" in (quantity.kind, other.kind) and {quantity.kind, other.kind} <= {"either", "day"}:
-            months = {quantity.value, quantity.value % 100 * 100 + quantity.value // 100}
-            if other.value in months or other.value % 100 * 100 + other.value // 100 == quantity.value:
-                equal.append(at)
-            continue
-        alike = quantity.kind == other.kind or (quantity.kind in _PLAIN and other.kind in _PLAIN)
-        if alike and _close(quantity.value, other.value):
-            equal.append(at)
-    return equal
+class _Sorted:
+    """Values that can be asked for what is near one, so that many numbers in a long text take no square of time."""
+
+    def __init__(self, values: Sequence[float]):
+        self.order = sorted(range(len(values)), key=values.__getitem__)
+        self.values = [values[at] for at in self.order]
+
+    def near(self, *values: float) -> list[int]:
+        """The places of all that may be equal to one of these, in the order of the text."""
+        places: set[int] = set()
+        for value in values:
+            margin = 2 * _EXACT * max(abs(value), 1e-9)
+            start, end = bisect_left(self.values, value - margin), bisect_right(self.values, value + margin)
+            places.update(self.order[start:end])
+        return sorted(places)
+
+
+def _nearby(pair: Matched, quantity: Quantity, sources: Sequence[Quantity]) -> Sequence[Quantity]:
+    place = quantity.span[0] * len(pair.source.text) / len(pair.output.text)
+    middle = bisect_left(sources, place, key=lambda other: other.span[0])
+    start = max(0, min(middle - _NEARBY // 2, len(sources) - _NEARBY))
+    return sources[start : start + _NEARBY]
+
+
+def _readings(quantity: Quantity) -> tuple[float, ...]:
+    """The values that a number may stand for: "3/4" is a fraction or one of two days."""
+    if quantity.kind == "fraction" and "/" in quantity.text:
+        month, day = map(int, quantity.text.split("/"))
+        return quantity.value, month * 100 + day, day * 100 + month
+    if quantity.kind in ("either", "day"):
+        return quantity.value, quantity.value % 100 * 100 + quantity.value // 100
+    return (quantity.value,)
+
+
+def _equal(quantity: Quantity, other: Quantity) -> bool:
+    """Whether a number of the source has the same value."""
+    kinds = {quantity.kind, other.kind}
+    if (quantity.kind == "fraction" and other.kind == "day" and "/" in quantity.text) or (
+        "either" in kinds and kinds <= {"either", "day"}
+    ):
+        return other.value in _readings(quantity)
+    return (len(kinds) == 1 or kinds <= _PLAIN) and _close(quantity.value, other.value)
 
 
 def _same(pair: Matched, quantity: Quantity, others: Sequence[Quantity]) -> Iterator[FactFinding]:
     """An equal number: of the same unit, or not; written in the same way, or not."""
-    if not others:
-        return
     units = {other.unit for other in others}
     if {quantity.unit, *units} <= {"sterling", "mass"} and "pound" in (quantity.text + "".join(o.text for o in others)):
         return  # £5 and 5 pounds
@@ -78,20 +105,19 @@ def _same(pair: Matched, quantity: Quantity, others: Sequence[Quantity]) -> Iter
 
 
 def _unequal(
-    pair: Matched, quantity: Quantity, sources: Sequence[Quantity], free: list[Quantity]
+    pair: Matched, quantity: Quantity, sources: Sequence[Quantity], free: set[Quantity]
 ) -> Iterator[FactFinding]:
     """A number that the source has not: rounded, converted, less exact, computed; or changed, or new."""
     for other in sources:
         kind = _harmless(quantity, other)
         if kind:
-            if other in free:
-                free.remove(other)
+            free.discard(other)
             yield pair.at_spans("harmless", kind, 1.0, (other.span,), (quantity.span,))
             return
     if _computed(quantity, sources, pair):
         yield pair.at_spans("harmless", "arithmetic", 0.6, (), (quantity.span,))
         return
-    counterpart = _counterpart(pair, quantity, free)
+    counterpart = _counterpart(pair, quantity, [other for other in sources if other in free])
     what = "date" if quantity.is_date else "quantity" if quantity.unit else "number"
     if counterpart is not None:
         free.remove(counterpart)
@@ -183,9 +209,9 @@ def _computed(quantity: Quantity, sources: Sequence[Quantity], pair: Matched) ->
                 return True
             if quantity.value == a + b and not years:
                 return True
-    commas = sum(token == "," for token in pair.source.tokens)
-    listed = commas + 1 + ("and" in pair.source.lower)
-    return quantity.words and 2 <= quantity.value <= min(listed, 9) and listed >= 2
+    if not (quantity.words and 2 <= quantity.value <= 9):
+        return False
+    return quantity.value <= pair.source.tokens.count(",") + 1 + ("and" in pair.source.lower)
 
 
 def _counterpart(pair: Matched, quantity: Quantity, free: Sequence[Quantity]) -> Quantity | None:
@@ -225,10 +251,9 @@ def _in_place(pair: Matched, quantity: Quantity, other: Quantity) -> bool:
 def _thing(pair: Matched, quantity: Quantity, *, source: bool) -> str:
     """The stem of the next content word: what is counted."""
     reading = pair.source if source else pair.output
-    for at, (start, _) in enumerate(reading.spans):
-        if start >= quantity.span[1]:
-            return reading.stems[at] if reading.kinds[at] in (KIND["content"], KIND["name"]) else ""
-    return ""
+    following = bisect_left(reading.spans, (quantity.span[1], 0))
+    named = following < len(reading) and reading.kinds[following] in (KIND["content"], KIND["name"])
+    return reading.stems[following] if named else ""
 
 
 def _exchanged(pair: Matched, sources: Sequence[Quantity], outputs: Sequence[Quantity]) -> Iterator[FactFinding]:
@@ -237,13 +262,16 @@ def _exchanged(pair: Matched, sources: Sequence[Quantity], outputs: Sequence[Qua
     for quantity in sources:
         if (thing := _thing(pair, quantity, source=True)) and quantity.kind == "count":
             things.setdefault(thing, []).append(quantity)
+    counts = [quantity for quantity in sources if quantity.kind == "count"]
+    by_amount = _Sorted([quantity.amount for quantity in counts])
     wrong = []
     for quantity in outputs:
         thing = _thing(pair, quantity, source=False)
         known = things.get(thing, []) if quantity.kind == "count" else []
         if len(known) == 1 and not _close(known[0].amount, quantity.amount) and not _rounded(known[0], quantity):
-            elsewhere = [other for other in sources if other.kind == "count" and _close(other.amount, quantity.amount)]
-            if elsewhere and elsewhere[0] is not known[0]:
+            near = (counts[at] for at in by_amount.near(quantity.amount))
+            elsewhere = next((other for other in near if _close(other.amount, quantity.amount)), known[0])
+            if elsewhere is not known[0]:
                 wrong.append((known[0], quantity))
     if len(wrong) >= 2:
         for other, quantity in wrong:
@@ -254,5 +282,5 @@ def _digits(text: str) -> str:
     return "".join(character for character in text if character.isdigit())
 
 
-def _close(a: float, b: float, tolerance: float = 1e-6) -> bool:
+def _close(a: float, b: float, tolerance: float = _EXACT) -> bool:
     return abs(a - b) <= tolerance * max(abs(a), abs(b), 1e-9)

@@ -4,13 +4,14 @@ A content word is accounted for if the other text has it, or another of its root
 same gap that are gone. What is left is weighed: names and numbers more, adverbs less; main clauses more than asides.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from plainly.fidelity.finding import FactFinding
 from plainly.fidelity.reading import Matched, ReadText, common_words, cues
 from plainly.typology.lexicon import KIND
 
-_NAME, _NUMBER, _CONTENT = KIND["name"], KIND["number"], KIND["content"]
+_NAME, _NUMBER = KIND["name"], KIND["number"]
 _EXPLAINS = cues("explaining")
 _IS = frozenset(["is", "are", "was", "were", "means"])
 _CREDIT = 1.5  # words that one word may be told in
@@ -31,12 +32,10 @@ def unsupported(pair: Matched, *, of_source: bool = False) -> dict[int, float]:
     own, other = (pair.source, pair.output) if of_source else (pair.output, pair.source)
     links, back = (pair.forward, pair.backward) if of_source else (pair.backward, pair.forward)
     gaps, other_gaps = pair.gaps if of_source else pair.gaps[::-1]
-    spare: dict[int, float] = {}
+    spare: dict[int, float] = defaultdict(float)
     for at in other.content:
         if back[at] < 0 and other.lower[at] not in own.bag and other.stems[at] not in own.stem_bag:
-            spare[other_gaps[at]] = (
-                spare.get(other_gaps[at], 0.0) + (0.6 if other.lower[at] in _LIGHT else 1.0) * _CREDIT
-            )
+            spare[other_gaps[at]] += (0.6 if other.lower[at] in _LIGHT else 1.0) * _CREDIT
     open_words: dict[int, float] = {}
     known = {own.clauses[at] for at in own.content if links[at] >= 0 or own.lower[at] in other.bag}
     for at in own.content:
@@ -47,12 +46,9 @@ def unsupported(pair: Matched, *, of_source: bool = False) -> dict[int, float]:
         if own.clauses[at] not in known and not of_source:
             weight *= 2  # in a clause of which nothing is known, a word needs more in whose place it may stand
         for gap in (gaps[at], gaps[at] - 1, gaps[at] + 1):
-            paid = min(spare.get(gap, 0.0), weight)
-            if paid > 0:
-                spare[gap] -= paid
-                weight -= paid
-            if weight <= 0:
-                break
+            paid = min(spare[gap], weight)
+            spare[gap] -= paid
+            weight -= paid
         if weight > 0:
             open_words[at] = min(weight, 0.4 if lower in _LIGHT else 1.0)
     return open_words

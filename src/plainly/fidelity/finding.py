@@ -1,11 +1,11 @@
 """What a check finds: a kind, an effect, the words in both texts, how sure it is, and a sentence a person can read."""
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
+
+from plainly.files import read_shipped
 
 Span = tuple[int, int]
 Effect = Literal["changed", "flipped", "added", "lost", "harmless"]
@@ -55,7 +55,7 @@ class FactFinding:
 
 @cache
 def _messages() -> dict[str, dict[str, str]]:
-    return tomllib.loads(Path(__file__).with_name("messages.toml").read_text(encoding="utf-8"))
+    return read_shipped(__file__, "messages.toml")
 
 
 def kinds() -> dict[str, tuple[str, ...]]:

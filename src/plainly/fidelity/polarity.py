@@ -10,9 +10,8 @@ from itertools import pairwise
 
 from plainly.fidelity.finding import FactFinding
 from plainly.fidelity.reading import Matched, ReadText, common_words, cues, opposites
-from plainly.typology.lexicon import KIND, stem
+from plainly.typology.lexicon import CONTENT, KIND, stem
 
-_CONTENT = frozenset(KIND[name] for name in ("content", "name", "number"))
 _REACH = 7
 _VERBS = frozenset({KIND["content"], KIND["auxiliary"]})
 _ABLE = frozenset({"could", "can", "able", "managed", "succeeded"})
@@ -83,15 +82,14 @@ def _stressed(pair: Matched) -> Iterator[FactFinding]:
 
 def negations(reading: ReadText) -> list[Cue]:
     """Every word that denies something."""
-    found = []
+    denials = []
     for at, lower in enumerate(reading.lower):
         if lower in cues("negations") or lower.endswith("n't"):
-            if _says_nothing(reading, at):
-                continue
-            found.append(Cue(at, _target(reading, at)))
+            if not _says_nothing(reading, at):
+                denials.append(Cue(at, _target(reading, at)))
         elif lower in cues("deniers"):
-            found.append(Cue(at, _target(reading, at), hidden=True))
-    return found
+            denials.append(Cue(at, _target(reading, at), hidden=True))
+    return denials
 
 
 def _says_nothing(reading: ReadText, at: int) -> bool:
@@ -116,13 +114,13 @@ def _target(reading: ReadText, at: int) -> int:
     for place in range(at + 1, min(at + 1 + _REACH, len(reading))):
         if reading.clauses[place] != reading.clauses[at]:
             break
-        if reading.kinds[place] in _CONTENT and reading.lower[place] not in _SKIPPED:
+        if reading.kinds[place] in CONTENT and reading.lower[place] not in _SKIPPED:
             if not reading.lower[place].endswith("ly"):
                 return place
             adverb = place if adverb < 0 else adverb
     if adverb >= 0:
         return adverb
-    before = [place for place in range(max(0, at - 4), at) if reading.kinds[place] in _CONTENT]
+    before = [place for place in range(max(0, at - 4), at) if reading.kinds[place] in CONTENT]
     return before[-1] if before and reading.clauses[before[-1]] == reading.clauses[at] else -1
 
 
@@ -146,7 +144,7 @@ def _same_clause(pair: Matched, here: Cue, there: Cue) -> bool:
     votes: dict[int, int] = {}
     for at in pair.output.clause(there.at):
         link = pair.backward[at]
-        if link >= 0 and pair.output.kinds[at] in _CONTENT:
+        if link >= 0 and pair.output.kinds[at] in CONTENT:
             clause = pair.source.clauses[link]
             votes[clause] = votes.get(clause, 0) + 1
     if not votes or (there.target >= 0 and pair.output.lower[there.target] == "true"):
@@ -190,7 +188,7 @@ def _new(pair: Matched, cue: Cue) -> Iterator[FactFinding]:
     if linked >= 0:
         yield pair.finding("flipped", "polarity", 0.93, [linked], words)
         return
-    clause = [at for at in output.clause(cue.at) if output.kinds[at] in _CONTENT]
+    clause = [at for at in output.clause(cue.at) if output.kinds[at] in CONTENT]
     supported = sum(pair.backward[at] >= 0 for at in clause)
     sure = 0.85 if clause and supported >= 0.5 * len(clause) else 0.62
     yield pair.finding("flipped", "polarity", sure, [], words)
@@ -220,7 +218,7 @@ def _gone(pair: Matched, cue: Cue, theirs: Sequence[Cue]) -> Iterator[FactFindin
         return
     if place >= 0 and _covered(pair.output, place):
         return
-    clause = [at for at in source.clause(cue.at) if source.kinds[at] in _CONTENT and at != cue.at]
+    clause = [at for at in source.clause(cue.at) if source.kinds[at] in CONTENT and at != cue.at]
     kept = [at for at in clause if pair.forward[at] >= 0]
     if place >= 0:
         sure = 0.6 if cue.hidden else 0.9

@@ -8,12 +8,14 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
+from rapidfuzz.distance import Prefix
 from rapidfuzz.fuzz import ratio
 
 from plainly.fidelity.finding import FactFinding
 from plainly.fidelity.quantities import quantities
 from plainly.fidelity.reading import Matched, ReadText, common_words, cues, opening_words, vocabulary
 from plainly.typology.lexicon import KIND, kind
+from plainly.typology.rules import runs
 
 _MOST_CAPITALS = 0.8  # a text with more of them is a heading, or shouts
 _LINKS = cues("links")
@@ -32,18 +34,19 @@ def check_names(pair: Matched) -> Iterator[FactFinding]:
         return
     in_source = _name_words(pair, source=True)
     known = _Known(pair.source)
-    fresh, expanded = [], _expanded(pair.output, in_output, pair.source)
+    fresh, expanded = [], _expanded(pair.output, pair.source)
     for at in in_output:
         why = known.why(pair.output.tokens[at], pair.output.lower[at])
         if why == "new" and at in expanded:
             why = "abbreviation"
         if why == "new":
             fresh.append(at)
-        elif why:
-            yield from _variant(pair, at, why)
+        elif why != "same":
+            linked = pair.backward[at]
+            yield pair.finding("harmless", why, 0.8, [linked] if linked >= 0 else [], [at])
     kept = {pair.output.lower[at] for at in in_output} | pair.output.bag
-    gone = [run for run in _runs(pair.source, in_source) if not any(pair.source.lower[at] in kept for at in run)]
-    for run in _runs(pair.output, fresh):
+    gone = [run for run in runs(in_source) if not any(pair.source.lower[at] in kept for at in run)]
+    for run in runs(fresh):
         yield from _new_name(pair, run, gone, in_output, in_source)
 
 
@@ -93,20 +96,15 @@ def _sure(pair: Matched, at: int) -> float:
     return 0.35 if common else 0.9
 
 
-def _variant(pair: Matched, at: int, why: str) -> Iterator[FactFinding]:
-    if why == "same":
-        return
-    linked = pair.backward[at]
-    yield pair.finding("harmless", why, 0.8, [linked] if linked >= 0 else [], [at])
-
-
 def _name_words(pair: Matched, *, source: bool) -> list[int]:
     """The places of words that are names, or parts of one."""
     reading = pair.source if source else pair.output
     if pair.tags is not None:
         tags = pair.tags[0 if source else 1]
         return [at for at in range(len(reading)) if tags[at] and reading.tokens[at][:1].isalpha()]
-    words, counted = [], _in_quantities(reading)
+    # Dates and other quantities have a check of their own.
+    counted = {at for quantity in quantities(reading.text) for at in reading.words_between(quantity.span)}
+    words = []
     for at, token in enumerate(reading.tokens):
         if not token[0].isupper() or reading.kinds[at] in _NEVER or not any(map(str.isalpha, token)):
             continue
@@ -119,22 +117,6 @@ def _name_words(pair: Matched, *, source: bool) -> list[int]:
             continue
         words.append(at)
     return words
-
-
-def _in_quantities(reading: ReadText) -> frozenset[int]:
-    """Words that belong to a date or another quantity, which has a check of its own."""
-    return frozenset(at for quantity in quantities(reading.text) for at in reading.words_between(quantity.span))
-
-
-def _runs(reading: ReadText, places: Sequence[int]) -> list[list[int]]:
-    """Names of several words: words side by side."""
-    runs: list[list[int]] = []
-    for at in places:
-        if runs and at == runs[-1][-1] + 1:
-            runs[-1].append(at)
-        else:
-            runs.append([at])
-    return runs
 
 
 def _shouts(reading: ReadText) -> bool:
@@ -178,7 +160,7 @@ class _Known:
         if len(short) >= 3 and any(other.startswith(short) and len(other) > len(short) + 2 for other in self.long):
             return "abbreviation"
         for other in self.long:
-            shared = _shared(folded, other)
+            shared = Prefix.similarity(folded, other)
             if (
                 shared >= 4
                 and shared >= 0.55 * max(len(folded), len(other))
@@ -220,14 +202,14 @@ def _initials(source: ReadText) -> frozenset[str]:
     return frozenset(initials)
 
 
-def _expanded(output: ReadText, places: Sequence[int], source: ReadText) -> set[int]:
+def _expanded(output: ReadText, source: ReadText) -> set[int]:
     """Words of the output that spell out an abbreviation of the source."""
     expanded: set[int] = set()
     short = {token.replace(".", "").lower() for token in source.tokens if len(token) > 1 and token.isupper()}
     if not short:
         return expanded
     words = [at for at, token in enumerate(output.tokens) if token[0].isalpha()]
-    for number, start in enumerate(words):
+    for number in range(len(words)):
         letters, run = "", []
         for at in words[number : number + 8]:
             if output.tokens[at][0].isupper() or output.lower[at] not in _LINKS:
@@ -235,7 +217,6 @@ def _expanded(output: ReadText, places: Sequence[int], source: ReadText) -> set[
             run.append(at)
             if len(letters) > 1 and letters in short:
                 expanded.update(run)
-        del start
     return expanded
 
 
@@ -243,12 +224,3 @@ def _expanded(output: ReadText, places: Sequence[int], source: ReadText) -> set[
 def fold(word: str) -> str:
     """A word without accents."""
     return "".join(c for c in unicodedata.normalize("NFKD", word.lower()) if not unicodedata.combining(c)) or word
-
-
-def _shared(a: str, b: str) -> int:
-    shared = 0
-    for x, y in zip(a, b, strict=False):
-        if x != y:
-            break
-        shared += 1
-    return shared

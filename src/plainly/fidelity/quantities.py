@@ -5,6 +5,7 @@ decades, centuries, days and months.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -134,9 +135,10 @@ def _read(text: str) -> Iterator[Quantity]:
             continue
         taken.append(match.span())
     for month_match in _BARE_MONTH.finditer(text):
-        if any(start < month_match.end() and end > month_match.start() for start, end in taken):
+        last = bisect_left(taken, (month_match.end(), 0))  # of what begins before the month ends
+        if last and taken[last - 1][1] > month_match.start():
             continue
-        before = text[: month_match.start()].rstrip().rpartition(" ")[2].lower()
+        before = text[max(0, month_match.start() - 20) : month_match.start()].rstrip().rpartition(" ")[2].lower()
         dated = text[month_match.end() : month_match.end() + 3].strip(" ,")[:1].isdigit()
         if (
             month_match[0] in ("May", "March")
@@ -224,8 +226,8 @@ def _amount(text: str, start: int, end: int, *, in_words: bool) -> Quantity | No
         value, end, scaled = value * _SCALE[scale[1].lower()], scale.end(), True
     if more := _AND_A.match(text, end):
         value, end = value + _SPECIAL[more[1].lower()], more.end()
-    before = text[:start].split()[-3:]
-    about = any(token.lower().strip("(") in _ABOUT for token in before[-2:])
+    before = text[max(0, start - 60) : start].split()[-2:]
+    about = any(token.lower().strip("(") in _ABOUT for token in before)
     unit, factor = "", 1.0
     if symbol:
         unit, factor = _units().get(symbol[1][-1], ("", 1.0))

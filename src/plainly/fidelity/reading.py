@@ -4,7 +4,6 @@ Clauses are cut by closed-class words and marks alone: enough to ask what a nega
 """
 
 import re
-import tomllib
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,21 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from plainly.fidelity.finding import Effect, FactFinding, Span, words_at
+from plainly.files import read_shipped
 from plainly.text.languages.detection import detect
 from plainly.typology.align import align
-from plainly.typology.lexicon import KIND, Words, kind, split_chunk, stem
+from plainly.typology.lexicon import CONTENT, KIND, Words, kind, split_chunk, stem
 from plainly.typology.pieces import pieces
 
 _CHUNK = re.compile(r"\S+")
 _STOP, _COMMA, _BRACKET, _QUOTE = (KIND[name] for name in ("stop", "comma", "bracket", "quote"))
-_CONTENT = frozenset(KIND[name] for name in ("content", "name", "number"))
 _MARKS = frozenset(KIND[name] for name in ("stop", "comma", "bracket", "quote", "punctuation", "possessive"))
 
 
 @cache
 def vocabulary() -> dict[str, Any]:
     """The word lists in words.toml."""
-    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+    return read_shipped(__file__, "words.toml")
 
 
 @cache
@@ -166,7 +165,7 @@ class ReadText:
     @cached_property
     def content(self) -> tuple[int, ...]:
         """The places of words that say what the text is about."""
-        return tuple(at for at, kind_of in enumerate(self.kinds) if kind_of in _CONTENT)
+        return tuple(at for at, kind_of in enumerate(self.kinds) if kind_of in CONTENT)
 
     @cached_property
     def bag(self) -> frozenset[str]:
@@ -230,18 +229,9 @@ class Matched:
             if place > last:
                 anchors.append((at, place))
                 last = place
-        sides = []
-        for side, length in ((0, len(self.source)), (1, len(self.output))):
-            numbers, number = [], 0
-            places = iter([anchor[side] for anchor in anchors])
-            following = next(places, length)
-            for at in range(length):
-                if at == following:
-                    number += 1
-                    following = next(places, length)
-                numbers.append(number)
-            sides.append(tuple(numbers))
-        return sides[0], sides[1]
+        kept, kept_in_output = ([anchor[side] for anchor in anchors] for side in (0, 1))
+        numbers = (bisect_right(kept, at) for at in range(len(self.source)))
+        return tuple(numbers), tuple(bisect_right(kept_in_output, at) for at in range(len(self.output)))
 
     def finding(
         self, effect: Effect, what: str, sure: float, source: Iterable[int], output: Iterable[int], weight: float = 1.0

@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from plainly.typology.parse import DEFAULT_MODEL, Parser, tag_number
-
-_NAMES = ("NNP", "NNPS")
+from plainly.typology.parse import DEFAULT_MODEL, Parser, code
 
 
 def name_flags(parser: str, texts: Sequence[Sequence[str]]) -> list[list[bool]]:
     """For each tokenised text, which of its words are names."""
-    names = {tag_number(tag) for tag in _NAMES}
+    names = {code("NNP"), code("NNPS")}
     return [[tag in names for tag in parse.tags] for parse in _loaded(parser).parse(texts)]
 
 

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 from plainly.fidelity.finding import FactFinding
 from plainly.fidelity.polarity import negations
 from plainly.fidelity.reading import Matched, ReadText, cues, opposites
-from plainly.typology.lexicon import KIND, past_forms
+from plainly.typology.lexicon import BE, CONTENT, KIND, past_forms
 
-_CONTENT = frozenset(KIND[name] for name in ("content", "name", "number"))
-_WHO = frozenset(KIND[name] for name in ("content", "name", "pronoun", "number"))
-_BE = frozenset(["is", "are", "was", "were", "be", "been", "being", "get", "gets", "got"])
+_WHO = CONTENT | {KIND["pronoun"]}
+_PASSIVE = BE | {"get", "gets", "got"}
 _SIDED = frozenset({"before", "after", "because", "since", "so", "therefore", "thus", "hence", "than", "until"})
 _FORWARD, _BACKWARD = frozenset({"so", "therefore", "thus", "hence"}), frozenset({"because", "since", "due"})
 _SURE = {"polarity": 0.7, "comparison": 0.8, "order": 0.72, "person": 0.7}
@@ -36,7 +35,7 @@ def _opposites(pair: Matched) -> Iterator[FactFinding]:
                 continue
             near = abs(pair.gaps[0][at] - pair.gaps[1][place]) <= _NEAR
             alike = _same_company(pair, at, place)
-            if not (near or alike) or _told_apart(pair, lower, word):
+            if not (near or alike):
                 continue
             beside = [
                 bool(set(reading.lower[max(0, own - 1) : own + 2]) & {"not", "no", "n't"})
@@ -63,23 +62,6 @@ def _points_back(pair: Matched, at: int, place: int) -> bool:
     return bool({"this", "that", "which", "then", ","} & set(following))
 
 
-def _told_apart(pair: Matched, lower: str, word: str) -> bool:
-    """Pairs that are opposites only sometimes: small words far from home."""
-    return {lower, word} <= {
-        "to",
-        "from",
-        "for",
-        "against",
-        "into",
-        "up",
-        "down",
-        "with",
-        "without",
-        "over",
-        "under",
-    } and (lower in pair.source.bag or word in pair.output.bag)
-
-
 def _same_company(pair: Matched, at: int, place: int) -> bool:
     """Whether the words before, or after, correspond."""
     after = at + 1 < len(pair.source) and place + 1 < len(pair.output) and pair.forward[at + 1] == place + 1
@@ -92,7 +74,7 @@ def _majority(pair: Matched, words: Sequence[int], place: int) -> int:
     after = before = 0
     for at in words:
         link = pair.forward[at]
-        if link >= 0 and pair.source.kinds[at] in _CONTENT:
+        if link >= 0 and pair.source.kinds[at] in CONTENT:
             after += link > place
             before += link < place
     return 1 if after > 2 * before else -1 if before > 2 * after else 0
@@ -144,12 +126,12 @@ def _sides(pair: Matched) -> Iterator[FactFinding]:
 def _split(reading: ReadText, at: int) -> tuple[set[int], set[int]]:
     """What stands on the side of the main clause, and what on the side of the connective."""
     before, after = _halves(reading, at)
-    if not any(reading.kinds[place] in _CONTENT for place in before):
+    if not any(reading.kinds[place] in CONTENT for place in before):
         before, after = _fronted(reading, at)
         if not before and reading.sentences[at] > 0 and reading.lower[at] in _FORWARD:
-            before, after = [p for p, n in enumerate(reading.sentences) if n == reading.sentences[at] - 1], after
-    return ({place for place in before if reading.kinds[place] in _CONTENT},
-            {place for place in after if reading.kinds[place] in _CONTENT})  # fmt: skip
+            before = [place for place, n in enumerate(reading.sentences) if n == reading.sentences[at] - 1]
+    return ({place for place in before if reading.kinds[place] in CONTENT},
+            {place for place in after if reading.kinds[place] in CONTENT})  # fmt: skip
 
 
 def _crossing(pair: Matched, source: tuple[set[int], set[int]], output: tuple[set[int], set[int]]) -> int:
@@ -173,18 +155,13 @@ def _roles(pair: Matched) -> Iterator[FactFinding]:
         if not all(side for both in sides for side in both):
             continue
         (left, right), (new_left, new_right) = sides
-        if not _different(source, left, right):
+        if not all(any(source.kinds[word] == KIND["name"] for word in side) for side in (left, right)):
             continue
-        across = any(pair.forward[word] in new_right for word in left) and any(
-            pair.forward[word] in new_left for word in right
-        )
-        straight = any(pair.forward[word] in new_left for word in left) and any(
-            pair.forward[word] in new_right for word in right
-        )
-        passive = _passive(source, at), _passive(output, place)
-        if (across and not straight and passive[0] == passive[1]) or (
-            straight and not across and passive[0] != passive[1]
-        ):
+        left_kept, right_kept = ({pair.forward[word] for word in side} for side in (left, right))
+        across = not left_kept.isdisjoint(new_right) and not right_kept.isdisjoint(new_left)
+        straight = not left_kept.isdisjoint(new_left) and not right_kept.isdisjoint(new_right)
+        same_voice = _passive(source, at) == _passive(output, place)
+        if (across and not straight) if same_voice else (straight and not across):
             yield pair.finding("flipped", "roles", 0.75, [left[-1], at, right[0]], [new_left[-1], place, new_right[0]])
             return
 
@@ -205,12 +182,7 @@ def _neighbours(reading: ReadText, at: int) -> tuple[list[int], list[int]]:
     return left, right
 
 
-def _different(reading: ReadText, left: Sequence[int], right: Sequence[int]) -> bool:
-    names = KIND["name"]
-    return any(reading.kinds[at] == names for at in left) and any(reading.kinds[at] == names for at in right)
-
-
 def _passive(reading: ReadText, at: int) -> bool:
     """was … by: a form of "be" shortly before the verb and "by" shortly after it."""
-    be = any(word in _BE for word in reading.lower[max(0, at - 3) : at])
+    be = any(word in _PASSIVE for word in reading.lower[max(0, at - 3) : at])
     return reading.lower[at + 1 : at + 2] == ("by",) or (be and "by" in reading.lower[at + 1 : at + 4])

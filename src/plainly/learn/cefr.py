@@ -6,8 +6,9 @@ articles are taken to stand between A2 and B1, B1 and B2, B2 and C1: 2.5, 3.5 an
 readings are then spread as widely as the levels, because a least-squares fit squeezes everything to the middle.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,9 @@ def _stretches(model: encoder.Encoder) -> tuple[Floats, Floats, npt.NDArray[np.b
     owners = np.full(len(levelled), -1)
     levels: list[float] = []
     fresh: list[bool] = []
-    for start, stop in _documents(levelled.documents):
+    for _, document in groupby(range(len(levelled)), key=levelled.documents.__getitem__):
+        places = list(document)
+        start, stop = places[0], places[-1] + 1
         while start < stop:
             end = min(start + int(rng.integers(_SHORTEST, _LONGEST + 1)), stop)
             if end - start >= _SHORTEST:
@@ -147,15 +150,6 @@ def _stretches(model: encoder.Encoder) -> tuple[Floats, Floats, npt.NDArray[np.b
             start = end
     used = owners >= 0
     return averaged(features[used], owners[used], len(levels)), np.array(levels), np.array(fresh)
-
-
-def _documents(keys: Sequence[tuple[str, float]]) -> Iterator[tuple[int, int]]:
-    """Where each document begins and ends among sentences that stand together by document."""
-    start = 0
-    for at in range(1, len(keys) + 1):
-        if at == len(keys) or keys[at] != keys[start]:
-            yield start, at
-            start = at
 
 
 def _text_head(model: encoder.Encoder, features: Floats, levels: Floats, fresh: npt.NDArray[np.bool_]) -> Head:

@@ -72,12 +72,10 @@ class PairIds:
     def by_length(self, budget: int) -> Iterator[npt.NDArray[np.int64]]:
         """All rows in batches of like length, each of about ``budget`` tokens."""
         order = np.argsort(self.lengths, kind="stable")
+        fits = np.maximum(1, budget // np.maximum(1, self.lengths[order]))  # rows, were all as long as this one
         at = 0
         while at < len(order):
-            longest = int(
-                self.lengths[order[min(at + max(1, budget // max(1, int(self.lengths[order[at]]))), len(order)) - 1]]
-            )
-            size = max(1, budget // max(1, longest))
+            size = int(fits[min(at + fits[at], len(order)) - 1])
             yield order[at : at + size]
             at += size
 
@@ -85,11 +83,8 @@ class PairIds:
 def encode(tokenizer: Any, sources: Sequence[str], outputs: Sequence[str], *, longest: int) -> PairIds:
     """Token ids of pairs; where they are longer than ``longest`` together, the longer one is cut first."""
     distinct = list(dict.fromkeys([*sources, *outputs]))
-    ids = (
-        tokenizer(distinct, add_special_tokens=False, truncation=True, max_length=longest)["input_ids"]
-        if distinct
-        else []
-    )
+    how: dict[str, Any] = {"add_special_tokens": False, "truncation": True, "max_length": longest}
+    ids = tokenizer(distinct, **how)["input_ids"] if distinct else []
     by_text = dict(zip(distinct, ids, strict=True))
     first, last = [tokenizer.cls_token_id], [tokenizer.sep_token_id]
     between = last * (tokenizer("a", "a")["input_ids"].count(last[0]) - 1)
@@ -98,12 +93,9 @@ def encode(tokenizer: Any, sources: Sequence[str], outputs: Sequence[str], *, lo
     for source, output in zip(sources, outputs, strict=True):
         a, b = by_text[source], by_text[output]
         if len(a) + len(b) > room:
-            keep = max(room - min(len(a), len(b)), room // 2)
-            a, b = (
-                (a[:keep], b[: room - min(len(a), keep)])
-                if len(a) > len(b)
-                else (a[: room - min(len(b), keep)], b[:keep])
-            )
+            most = max(room - min(len(a), len(b)), room // 2)  # tokens of the longer one
+            of_a = min(len(a), most) if len(a) > len(b) else room - min(len(b), most)
+            a, b = a[:of_a], b[: room - of_a]
         rows.append([*first, *a, *between, *b, *last])
         turns.append(1 + len(a) + len(between))
     starts = np.cumsum([0, *map(len, rows)])
@@ -112,12 +104,12 @@ def encode(tokenizer: Any, sources: Sequence[str], outputs: Sequence[str], *, lo
 
 
 @torch.no_grad()
-def predict(model: CrossEncoder, pairs: PairIds, *, device: torch.device, budget: int = 65536) -> Floats:
+def predict(model: CrossEncoder, pairs: PairIds, *, device: torch.device) -> Floats:
     """The value of every pair on every head, between 0 and 1, shape (n, heads)."""
     training = model.training
     model.to(device).eval()
     estimates = np.empty((len(pairs), len(model.heads)))
-    for chosen in pairs.by_length(budget if device.type == "cuda" else 2048):
+    for chosen in pairs.by_length(65536 if device.type == "cuda" else 2048):
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
             values = model(*pairs.batch(chosen, device))
         estimates[chosen] = values.float().clamp(0, 1).cpu().numpy()

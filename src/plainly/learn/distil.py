@@ -5,7 +5,6 @@ and agree about simplicity. Teachers are kept as files, so that a run that was c
 several machines can each train one.
 """
 
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +20,7 @@ from plainly.files import write_whole
 from plainly.learn import examples as make
 from plainly.learn.documents import LevelledTexts
 from plainly.learn.estimator import Estimator, encode, load_encoder, predict, widen
-from plainly.learn.fit import fit, judge
+from plainly.learn.fit import fit, judge, kept
 from plainly.learn.levels import HeldOutQuality, Parts, part
 from plainly.learn.recipe import Recipe
 from plainly.progress import Progress, unseen
@@ -96,22 +95,17 @@ class TrainingRun:
 
         An expert has learnt the second scale alone; its first column means nothing.
         """
-        kind, settings = ("expert", self.recipe.expert) if expert else ("teacher", self.recipe.fit)
-        path = self.directory / f"{kind}-{seed}.npy"
-        if path.is_file():
-            kept: Floats = np.load(path)
-            return kept
+        kind = "expert" if expert else "teacher"
+        return kept(self.directory / f"{kind}-{seed}.npy", lambda: self._estimates(kind, seed, expert=expert))
+
+    def _estimates(self, kind: str, seed: int, *, expert: bool) -> Floats:
         rows = make.rated(self.corpus, turns=2) if expert else self._labelled([self.recipe.seed, seed])
         model, tokenizer = self._fresh((self.expert_encoder if expert else None) or self.encoder, rows, seed=seed)
-        settings = replace(settings, seed=seed)
+        settings = replace(self.recipe.expert if expert else self.recipe.fit, seed=seed)
         name = f"{kind} {seed + 1} of {self.recipe.experts if expert else self.recipe.teachers}"
         fit(model, tokenizer, rows, settings=settings, device=self.device, progress=self.progress, name=name)
         tokens = encode(tokenizer, self._unlabelled(), longest=settings.longest)
-        estimates = predict(model, tokens, device=self.device)
-        content = io.BytesIO()
-        np.save(content, estimates)
-        write_whole(path, content.getvalue())
-        return estimates
+        return predict(model, tokens, device=self.device)
 
     def _labelled(self, seed: int | list[int]) -> make.Examples:
         return make.labelled(self.corpus, self.parts, self.recipe, rng=np.random.default_rng(seed))

@@ -1,8 +1,10 @@
 """The training loop: seeded, resumable, stopped by document-level error on the validation articles."""
 
 import copy
+import io
 import math
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,11 +14,13 @@ import numpy as np
 import torch
 
 from plainly.errors import BadInput
+from plainly.files import write_whole
 from plainly.learn.estimator import Estimator, TokenIds, encode, predict
 from plainly.learn.examples import Examples
 from plainly.learn.levels import HeldOutQuality, LevelledSentences, quality
 from plainly.learn.recipe import FitSettings
 from plainly.progress import Progress, unseen
+from plainly.protocol import Floats
 
 
 def fit(
@@ -43,7 +47,10 @@ def fit(
     targets = torch.tensor(examples.targets, dtype=torch.float32, device=device)
     per_epoch = math.ceil(len(examples.texts) / settings.batch)
     total = max(1, round(per_epoch * settings.epochs))
-    optimiser, schedule = _optimiser(model, settings, total)
+    plain = [p for p in model.parameters() if p.ndim < 2 and p.requires_grad]
+    decayed = [p for p in model.parameters() if p.ndim >= 2 and p.requires_grad]
+    groups = [{"params": decayed, "weight_decay": settings.decay}, {"params": plain, "weight_decay": 0.0}]
+    optimiser, schedule = scheduled(groups, settings, total)
     state = _State()
     if checkpoint is not None and checkpoint.is_file():
         state = _resume(checkpoint, model, optimiser, schedule)
@@ -53,11 +60,7 @@ def fit(
         for step in range(state.step, total):
             chosen = _batch(step, per_epoch, len(examples.texts), settings)
             loss = _loss(model, original, tokens, targets, chosen, settings, device)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
-            schedule.step()
+            learn(loss, model, optimiser, schedule)
             tell(1)
             if (step + 1) % every == 0 or step + 1 == total:
                 state.step, state.loss = step + 1, float(loss.detach())
@@ -114,11 +117,7 @@ def _loss(
 ) -> torch.Tensor:
     tokens, mask = texts.batch(chosen, device)
     values, layers = model(tokens, mask)
-    wanted = targets[torch.tensor(chosen, device=device)]
-    known = ~torch.isnan(wanted)
-    errors = torch.where(known, values - torch.nan_to_num(wanted), torch.zeros_like(values)) ** 2
-    # Each head's mean over its own examples, so that a head with few of them is not drowned.
-    loss = (errors.sum(0) / known.sum(0).clamp(min=1)).sum()
+    loss = by_head(values, targets[torch.tensor(chosen, device=device)], fewest=1).sum()
     if original is not None:
         with torch.no_grad():
             before = original(input_ids=tokens, attention_mask=mask, output_hidden_states=True).hidden_states
@@ -128,17 +127,46 @@ def _loss(
     return loss
 
 
-def _optimiser(model: Estimator, settings: FitSettings, total: int) -> tuple[torch.optim.Optimizer, Any]:
-    plain = [p for p in model.parameters() if p.ndim < 2 and p.requires_grad]
-    decayed = [p for p in model.parameters() if p.ndim >= 2 and p.requires_grad]
-    groups = [{"params": decayed, "weight_decay": settings.decay}, {"params": plain, "weight_decay": 0.0}]
-    optimiser = torch.optim.AdamW(groups, lr=settings.rate, fused=next(model.parameters()).is_cuda)
+def by_head(values: torch.Tensor, wanted: torch.Tensor, *, fewest: int) -> torch.Tensor:
+    """Each head's mean squared error over its own examples, so that a head with few of them is not drowned."""
+    known = ~torch.isnan(wanted)
+    errors = torch.where(known, values - torch.nan_to_num(wanted), 0.0) ** 2
+    return errors.sum(0) / known.sum(0).clamp(min=fewest)
+
+
+def learn(loss: torch.Tensor, model: torch.nn.Module, optimiser: torch.optim.Optimizer, schedule: Any) -> None:
+    """One step down the gradient of a loss."""
+    optimiser.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimiser.step()
+    schedule.step()
+
+
+def scheduled(
+    groups: list[dict[str, Any]], settings: FitSettings, total: int
+) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LambdaLR]:
+    """An optimiser of groups of parameters, whose rate rises over the warm-up and then falls to nothing."""
+    optimiser = torch.optim.AdamW(groups, lr=settings.rate, fused=groups[0]["params"][0].is_cuda)
     warm = max(1, round(total * settings.warmup))
 
     def rise_and_fall(step: int) -> float:
         return min((step + 1) / warm, max(0.0, (total - step) / max(1, total - warm)))
 
     return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, rise_and_fall)
+
+
+def kept(path: Path, make: Callable[[], Floats]) -> Floats:
+    """What an earlier run kept in a file, or what is made now and kept there."""
+    if path.is_file():
+        before: Floats = np.load(path)
+        return before
+    made = make()
+    content = io.BytesIO()
+    np.save(content, made)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, content.getvalue())
+    return made
 
 
 def _keep(path: Path, state: _State, model: Estimator, optimiser: Any, schedule: Any) -> None:

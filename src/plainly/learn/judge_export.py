@@ -1,6 +1,5 @@
 """From a trained judge to what plainly loads: gain mixed into simplicity, ONNX in eight bits, a check of both."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from plainly.errors import MissingExtra, PlainlyError, way
+from plainly.errors import PlainlyError, way
 from plainly.learn.crossencoder import CrossEncoder, PairIds, encode, predict
-from plainly.learn.onnx_export import ExportCheck, save_tokenizer, traced
+from plainly.learn.onnx_export import SHAPE, ExportCheck, write
 from plainly.learn.pairs import HEADS
 from plainly.protocol import Floats
 
@@ -50,21 +49,9 @@ def export(
     eight_bits: bool = True,
 ) -> ExportCheck:
     """Write ``model.onnx``, ``tokenizer.json`` and ``model.json``, and compare both runtimes on the pairs ``check``."""
-    try:
-        import onnx
-
-        from plainly.learn.quantise import quantise
-    except ImportError:
-        raise MissingExtra("Exporting a model", package="onnx", extra="train") from None
-    directory.mkdir(parents=True, exist_ok=True)
-    tokens = torch.tensor([[2, 3, 4, 5, 3], [3, 4, 2, 0, 0], [4, 2, 5, 0, 0]])
-    types = torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 1, 0, 0]])
-    inputs = {"tokens": tokens, "mask": (tokens > 0).long(), "types": types}
-    graph = traced(_Exported(model), model.encoder, inputs, ["values"])
-    onnx.save(quantise(graph) if eight_bits else graph, directory / "model.onnx")
-    save_tokenizer(tokenizer, directory)
-    known = {"name": directory.name, "heads": list(model.heads), "longest": longest, **facts}
-    (directory / "model.json").write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    inputs = {**SHAPE, "types": torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 1, 0, 0]])}
+    known = {"heads": list(model.heads), "longest": longest, **facts}
+    write(_Exported(model), inputs, ["values"], tokenizer, directory, known, eight_bits=eight_bits)
     pairs = encode(tokenizer, *check, longest=longest)
     distance, least = _compare(predict(model, pairs, device=torch.device("cpu")), run(directory, pairs))
     if eight_bits and least < _LEAST:

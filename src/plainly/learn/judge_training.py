@@ -19,6 +19,8 @@ from plainly.render.tables import markdown
 from plainly.result import Note, Record, Result, Table
 
 if TYPE_CHECKING:
+    import torch
+
     from plainly.learn.onnx_export import ExportCheck
 
 _CHECKED = 200  # pairs on which the exported model is compared with the trained one
@@ -92,6 +94,15 @@ def pair_corpus(recipe: JudgeRecipe) -> PairCorpus:
     return prepare(recipe.pairs, recipe.contradictions, recipe.ratings)
 
 
+def chosen_device(name: str | None) -> torch.device:
+    """Where to train: as was said, else on the GPU where there is one."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("Training", package="torch", extra="train") from None
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
 def train_judge(
     *,
     corpus: PairCorpus | None = None,
@@ -105,16 +116,12 @@ def train_judge(
 ) -> JudgeTraining:
     """Train a judge as the recipe says and write it to ``output``; teachers start from ``teacher``, if one is named."""
     corpus = corpus or pair_corpus(recipe)
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("Training", package="torch", extra="train") from None
+    chosen = chosen_device(device)
     from plainly.learn.crossencoder import encode, predict
     from plainly.learn.judge_export import export, folded
     from plainly.learn.judging import JudgingRun
     from plainly.metrics.learned import encoder as reading
 
-    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     shown, held_out = corpus.split(held_out=recipe.held_out, seed=recipe.seed)
 
     def levels(texts: tuple[str, ...]) -> Floats:
@@ -132,7 +139,7 @@ def train_judge(
     agreement = {}
     if len(held_out):
         ids = encode(tokenizer, held_out.sources, held_out.outputs, longest=longest)
-        agreement = agreements(predict(model, ids, device=torch.device("cpu")), held_out)
+        agreement = agreements(predict(model, ids, device=next(model.parameters()).device), held_out)
     size = len(run.pairs.sources)
     training = JudgeTraining(output, encoder, recipe, corpus.sets, size, agreement, len(held_out), distance)
     (output / "CARD.md").write_text(training.card(), encoding="utf-8")

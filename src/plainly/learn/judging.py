@@ -8,7 +8,6 @@ own that is mixed into simplicity at the end; heads are linear, so this costs no
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,9 +18,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from plainly.files import write_whole
 from plainly.learn.crossencoder import CrossEncoder, PairIds, encode, predict
 from plainly.learn.estimator import load_encoder
+from plainly.learn.fit import by_head, kept, learn, scheduled
 from plainly.learn.pairs import HEADS, HarmedPairs, JudgedPairs, PairCorpus, harmed
 from plainly.learn.recipe import FitSettings, JudgeRecipe
 from plainly.progress import Progress, unseen
@@ -84,8 +83,8 @@ class JudgingRun:
         fit(model, ids, targets, settings, self.device, self.progress, f"teacher {seed + 1}, stage one")
         return model, tokenizer
 
-    def rate(self, model: CrossEncoder, tokenizer: Any, seed: int, rated: JudgedPairs) -> CrossEncoder:
-        """The same after stage two: ratings, and a little of stage one again."""
+    def rate(self, model: CrossEncoder, tokenizer: Any, seed: int, rated: JudgedPairs) -> None:
+        """Take it through stage two: ratings, and a little of stage one again."""
         recipe, rng = self.recipe, np.random.default_rng([self.recipe.seed, seed, 2])
         certain = np.flatnonzero(np.isfinite(self.pairs.known[:, 0]))
         again = rng.permutation(certain)[: round(recipe.replay * len(rated))]
@@ -99,33 +98,23 @@ class JudgingRun:
         ids = encode(tokenizer, sources, outputs, longest=settings.longest)
         targets = np.concatenate([people, seen])
         fit(model, ids, targets, settings, self.device, self.progress, f"teacher {seed + 1}, stage two")
-        return model
 
-    def label(self, model: CrossEncoder, tokenizer: Any) -> Floats:
-        ids = self._encode(tokenizer, np.arange(len(self.pairs.sources)), self.recipe.first.longest)
-        return predict(model, ids, device=self.device)
-
-    def labels(self, rated: JudgedPairs, *, name: str = "labels") -> Floats:
+    def labels(self, rated: JudgedPairs) -> Floats:
         """What the teachers say of all pairs, on average, shape (n, heads)."""
-        path = self.directory / f"{name}.npy"
-        if path.is_file():
-            kept: Floats = np.load(path)
-            return kept
+        return kept(self.directory / "labels.npy", lambda: self._labels(rated))
+
+    def _labels(self, rated: JudgedPairs) -> Floats:
         total = np.zeros((len(self.pairs.sources), len(ALL_HEADS)))
         for seed in range(self.recipe.teachers):
             model, tokenizer = self.first(seed)
             self.rate(model, tokenizer, seed, rated)
-            total += self.label(model, tokenizer) / self.recipe.teachers
-        content = io.BytesIO()
-        np.save(content, total)
-        self.directory.mkdir(parents=True, exist_ok=True)
-        write_whole(path, content.getvalue())
+            ids = self._encode(tokenizer, np.arange(len(self.pairs.sources)), self.recipe.first.longest)
+            total += predict(model, ids, device=self.device) / self.recipe.teachers
         return total
 
-    def study(self, labels: Floats, *, settings: FitSettings | None = None) -> tuple[CrossEncoder, Any]:
+    def study(self, labels: Floats) -> tuple[CrossEncoder, Any]:
         """The student of these labels; where a fact is known to be right or wrong, that is mixed in."""
-        recipe = self.recipe
-        settings = settings or recipe.student
+        recipe, settings = self.recipe, self.recipe.student
         model, tokenizer = self._fresh(self.encoder, settings.seed)
         targets = student_targets(labels, self.pairs, self.gained, known=recipe.known)
         again = np.tile(np.flatnonzero(self.pairs.rated), recipe.people)
@@ -172,11 +161,7 @@ def fit(
     model.to(device).train()
     wanted = torch.tensor(targets, dtype=torch.float32, device=device)
     steps = max(1, round(math.ceil(len(ids) / settings.batch) * settings.epochs))
-    optimiser = torch.optim.AdamW(_groups(model, settings), lr=settings.rate, fused=device.type == "cuda")
-    warm = max(1, round(steps * settings.warmup))
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min((step + 1) / warm, max(0.0, (steps - step) / max(1, steps - warm)))
-    )
+    optimiser, schedule = scheduled(_groups(model, settings), settings, steps)
     weights = torch.tensor([_WEIGHTS.get(head, 1.0) for head in model.heads], device=device)
     losses = []
     with progress(f"training the {name}", total=steps, unit="steps") as tell:
@@ -184,15 +169,8 @@ def fit(
             rows = torch.from_numpy(chosen).to(device)
             with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
                 values = model(*ids.batch(chosen, device))
-            known = ~torch.isnan(wanted[rows])
-            errors = torch.where(known, values - torch.nan_to_num(wanted[rows]), 0.0) ** 2
-            # Each head's mean over its own examples, so that a head with few of them is not drowned.
-            loss = (weights * errors.sum(0) / known.sum(0).clamp(min=settings.batch // 8)).sum()
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
-            schedule.step()
+            loss = (weights * by_head(values, wanted[rows], fewest=settings.batch // 8)).sum()
+            learn(loss, model, optimiser, schedule)
             losses.append(loss.detach())
             tell(1)
     model.eval()

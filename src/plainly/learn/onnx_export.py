@@ -14,6 +14,9 @@ from plainly.errors import MissingExtra, PlainlyError, way
 from plainly.learn.estimator import Estimator, encode, predict
 from plainly.metrics.learned import encoder
 
+_TOKENS = torch.tensor([[2, 3, 4, 5, 3], [3, 4, 2, 0, 0], [4, 2, 5, 0, 0]])
+SHAPE = {"tokens": _TOKENS, "mask": (_TOKENS > 0).long()}  # some inputs to trace a model with
+
 
 @dataclass(frozen=True, slots=True)
 class ExportCheck:
@@ -49,18 +52,8 @@ def export(
 
     Without ``eight_bits`` they must agree to 1e-3; in eight bits the mean difference must stay under 0.1 levels.
     """
-    try:
-        import onnx
-
-        from plainly.learn.quantise import quantise
-    except ImportError:
-        raise MissingExtra("Exporting a model", package="onnx", extra="train") from None
-    directory.mkdir(parents=True, exist_ok=True)
-    graph = _graph(model, layer)
-    onnx.save(quantise(graph) if eight_bits else graph, directory / "model.onnx")
-    save_tokenizer(tokenizer, directory)
-    facts = {"name": directory.name, "heads": list(model.heads), "longest": longest, "layer": layer}
-    (directory / "model.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    facts = {"heads": list(model.heads), "longest": longest, "layer": layer}
+    write(_Exported(model, layer), SHAPE, ["values", "vectors"], tokenizer, directory, facts, eight_bits=eight_bits)
     distance = _compare(model, tokenizer, directory, check, longest=longest)
     allowed = 0.1 if eight_bits else 1e-3
     if not (distance.mean if eight_bits else distance.largest) <= allowed:
@@ -86,19 +79,39 @@ def _compare(model: Estimator, tokenizer: Any, directory: Path, texts: Sequence[
     )
 
 
-def _graph(model: Estimator, layer: int) -> Any:
-    tokens = torch.tensor([[2, 3, 4, 5, 3], [3, 4, 2, 0, 0], [4, 2, 5, 0, 0]])
-    return traced(
-        _Exported(model, layer), model.encoder, {"tokens": tokens, "mask": (tokens > 0).long()}, ["values", "vectors"]
-    )
+def write(
+    module: Any,
+    inputs: Mapping[str, torch.Tensor],
+    outputs: Sequence[str],
+    tokenizer: Any,
+    directory: Path,
+    facts: Mapping[str, Any],
+    *,
+    eight_bits: bool,
+) -> None:
+    """``model.onnx``, ``tokenizer.json``, which neither pads nor cuts, and the facts with a name as ``model.json``."""
+    try:
+        import onnx
+
+        from plainly.learn.quantise import quantise
+    except ImportError:
+        raise MissingExtra("Exporting a model", package="onnx", extra="train") from None
+    directory.mkdir(parents=True, exist_ok=True)
+    graph = _traced(module, inputs, outputs)
+    onnx.save(quantise(graph) if eight_bits else graph, directory / "model.onnx")
+    tokenizer.backend_tokenizer.no_padding()
+    tokenizer.backend_tokenizer.no_truncation()
+    tokenizer.backend_tokenizer.save(str(directory / "tokenizer.json"), pretty=False)
+    named = json.dumps({"name": directory.name, **facts}, indent=2, ensure_ascii=False)
+    (directory / "model.json").write_text(f"{named}\n", encoding="utf-8")
 
 
-def traced(module: torch.nn.Module, network: Any, inputs: Mapping[str, torch.Tensor], outputs: Sequence[str]) -> Any:
-    """The graph of a module whose inputs all have the shape (texts, tokens); ``network`` is the encoder in it."""
+def _traced(module: Any, inputs: Mapping[str, torch.Tensor], outputs: Sequence[str]) -> Any:
+    """The graph of a module whose inputs all have the shape (texts, tokens)."""
     import onnx
 
     device = next(module.parameters()).device
-    module = module.cpu().eval()
+    module, network = module.cpu().eval(), module.model.encoder
     if hasattr(network, "set_attn_implementation"):
         network.set_attn_implementation("eager")  # Written out, it is fused again by the runtime.
     sizes = {0: torch.export.Dim("batch", min=1, max=8192), 1: torch.export.Dim("length", min=2, max=512)}
@@ -125,10 +138,3 @@ def traced(module: torch.nn.Module, network: Any, inputs: Mapping[str, torch.Ten
     del exported.metadata_props[:], graph.metadata_props[:]
     onnx.checker.check_model(exported)
     return exported
-
-
-def save_tokenizer(tokenizer: Any, directory: Path) -> None:
-    """``tokenizer.json``, which neither pads nor cuts."""
-    tokenizer.backend_tokenizer.no_padding()
-    tokenizer.backend_tokenizer.no_truncation()
-    tokenizer.backend_tokenizer.save(str(directory / "tokenizer.json"), pretty=False)

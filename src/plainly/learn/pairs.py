@@ -7,10 +7,8 @@ network can do it. No source and no output of a set that metrics are judged on i
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +16,12 @@ import numpy as np
 
 from plainly.errors import BadInput
 from plainly.files import write_whole
-from plainly.learn.documents import close_up
+from plainly.learn.documents import NEVER_TRAINED_ON, close_up, plain, texts_of
 from plainly.learn.harm import Stock, harm
 from plainly.protocol import Floats
 
 HEADS = ("overall", "fluency", "meaning", "simplicity", "fact")
-NEVER_TRAINED_ON = (
-    "asset/test", "asset/valid", "turkcorpus/test", "hsplit/test", "pwkp/test", "qats/test", "googlecomp/test",
-)  # fmt: skip
-_MARKS = re.compile(r"[\W_]+")
 _LONGEST = 2500  # characters of source and output together; longer pairs do not fit into the window
-
-
-def plain(text: str) -> str:
-    """A text without case, spaces and punctuation: how sources are compared."""
-    return _MARKS.sub("", text.casefold())
 
 
 @dataclass(frozen=True)
@@ -105,15 +94,15 @@ def prepare(pairs: Sequence[str], contradictions: Sequence[str], ratings: Sequen
     """The corpus from named sets; what metrics are judged on is left out of the sound pairs."""
     from plainly import data
 
-    secret = {
-        plain(text)
-        for evalset in (data.load(name) for name in NEVER_TRAINED_ON if name not in pairs)
-        for text in (*evalset.sources, *chain.from_iterable(evalset.references))
-    }
+    for name in ratings:
+        if name not in RATINGS:
+            raise BadInput(f"The recipe names ratings {name!r}. A judge learns from these: {', '.join(RATINGS)}")
+    secret = set(map(plain, texts_of(name for name in NEVER_TRAINED_ON if name not in pairs)))
     secret |= set(map(plain, data.table("simplicity-da/averages")["orig_sent"]))
     sound = [pair for name in pairs for pair in _sound(name)]
     sound = [pair for pair in sound if not secret & set(map(plain, pair)) and len(pair[0]) + len(pair[1]) <= _LONGEST]
-    against = [pair for name in contradictions for pair in _columns(name, "sentence", "negated")]
+    tables = map(data.table, contradictions)
+    against = [pair for table in tables for pair in zip(table["sentence"], table["negated"], strict=True)]
     rated = [RATINGS[name](data.table(name)) for name in ratings]
     empty = JudgedPairs((), (), np.empty((0, len(HEADS))))
     return PairCorpus(
@@ -139,13 +128,6 @@ def _sound(name: str) -> Iterable[tuple[str, str]]:
         evalset = data.load(name)
         for source, references in zip(evalset.sources, evalset.references, strict=True):
             yield from ((source, reference) for reference in references)
-
-
-def _columns(name: str, *columns: str) -> Iterable[tuple[str, str]]:
-    from plainly import data
-
-    table = data.table(name)
-    return zip(*(map(str, table[column]) for column in columns), strict=True)
 
 
 def _past(table: Any) -> JudgedPairs:

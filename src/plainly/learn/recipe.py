@@ -6,11 +6,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from plainly.errors import BadInput, did_you_mean
 from plainly.files import read_whole
 
+T = TypeVar("T")
 SHIPPED = "shipped"  # the recipe of the model that plainly ships
 
 
@@ -66,13 +67,7 @@ class Recipe:
         """A recipe from a TOML file, or the one called ``shipped``; what it does not name has its default."""
         if name is None:
             return cls()
-        path = Path(__file__).parent / "shipped.toml" if name == SHIPPED else Path(name)
-        table = _table(path)
-        _check(cls, table, where=str(path))
-        for stage in {"fit", "expert", "student"} & table.keys():
-            _check(FitSettings, table[stage], where=f"{path}: [{stage}]")
-            table[stage] = FitSettings(**table[stage])
-        return cls(**table)
+        return _read(cls, Path(__file__).parent / "shipped.toml" if name == SHIPPED else Path(name))
 
     def changed(self, *, epochs: float | None = None, **changes: Any) -> Recipe:
         """The recipe with what is not None in place of its own; epochs and seed are those of the first stage too."""
@@ -87,18 +82,23 @@ class Recipe:
         return self.student if self.teachers else self.fit
 
 
-def _table(path: Path) -> dict[str, Any]:
+def _read(kind: type[T], path: Path) -> T:
     try:
-        return tomllib.loads(read_whole(path).decode("utf-8"))
+        table = tomllib.loads(read_whole(path).decode("utf-8"))
     except (OSError, ValueError) as error:
         raise BadInput(f"{path} is no recipe in TOML: {error}. Give such a file, or {SHIPPED!r}.") from None
+    for setting in fields(cast("Any", kind)):
+        if setting.type == FitSettings.__name__ and setting.name in table:
+            table[setting.name] = _build(FitSettings, table[setting.name], f"{path}: [{setting.name}]")
+    return _build(kind, table, str(path))
 
 
-def _check(kind: type, table: Mapping[str, Any], *, where: str) -> None:
-    known = [setting.name for setting in fields(kind)]
+def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
+    known = [setting.name for setting in fields(cast("Any", kind))]
     for key in table:
         if key not in known:
             raise BadInput(f"{where}: unknown setting {key!r}.{did_you_mean(key, known)}")
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
 
 
 @dataclass(frozen=True)
@@ -135,16 +135,7 @@ class JudgeRecipe:
     def read(cls, name: str | Path) -> JudgeRecipe:
         """A recipe from a TOML file, or one of those that plainly has: ``shipped`` and ``research``."""
         own = {SHIPPED: "quality.toml", "research": "quality-research.toml"}
-        path = Path(__file__).parent / own[str(name)] if str(name) in own else Path(name)
-        table = _table(path)
-        _check(cls, table, where=str(path))
-        for stage in {"first", "second", "student"} & table.keys():
-            _check(FitSettings, table[stage], where=f"{path}: [{stage}]")
-            table[stage] = FitSettings(**table[stage])
-        settings: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in table.items()
-        }
-        return cls(**settings)
+        return _read(cls, Path(__file__).parent / own[str(name)] if str(name) in own else Path(name))
 
     def changed(self, *, epochs: float | None = None, seed: int | None = None) -> JudgeRecipe:
         """The recipe with other epochs of the student, or another seed; None leaves its own."""

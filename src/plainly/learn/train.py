@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plainly.errors import BadInput, MissingExtra, UnknownName
+from plainly.errors import BadInput, UnknownName
 from plainly.learn.documents import LevelledTexts, levelled_texts
-from plainly.learn.judge_training import JudgeTraining, train_judge
+from plainly.learn.judge_training import JudgeTraining, chosen_device, train_judge
 from plainly.learn.levels import HeldOutQuality
 from plainly.learn.recipe import SHIPPED, JudgeRecipe, Recipe
 from plainly.progress import Progress, unseen
@@ -143,15 +143,11 @@ def _train_estimate(
     eight_bits: bool,
     progress: Progress,
 ) -> Training:
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("Training", package="torch", extra="train") from None
+    chosen = chosen_device(device)
     from plainly.learn import estimator
     from plainly.learn.distil import TrainingRun
     from plainly.learn.onnx_export import export
 
-    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     settings = recipe.last
     run = TrainingRun(corpus, recipe, encoder, place / "run", chosen, expert_encoder, progress)
     trained = run.train()

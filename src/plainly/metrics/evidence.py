@@ -1,15 +1,13 @@
 """What is known about a metric, beside every number it gives: what it measures, what it does not, and who found out."""
 
 import dataclasses
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from plainly.files import read_shipped
 from plainly.protocol import Metric
 
-_HERE = Path(__file__).parent
 # The parameters of metrics that name a model or a parser.
 _MODELS = ("model", "checkpoint", "encoder", "parser", "qa", "qg", "bertscore", "weighter", "answers")
 
@@ -46,18 +44,16 @@ class Evidence:
 @cache
 def papers() -> dict[str, Paper]:
     """All papers by key."""
-    table = tomllib.loads((_HERE / "papers.toml").read_text(encoding="utf-8"))
-    return {key: Paper(key, **entry) for key, entry in table.items()}
+    return {key: Paper(key, **entry) for key, entry in read_shipped(__file__, "papers.toml").items()}
 
 
 @cache
 def known() -> dict[str, Evidence]:
     """What is known of plainly's own metrics, by name."""
-    table = tomllib.loads((_HERE / "evidence.toml").read_text(encoding="utf-8"))
     lists = ("papers", "cite", "after")
     return {
         name: Evidence(**{**entry, **{key: tuple(papers()[paper] for paper in entry.get(key, ())) for key in lists}})
-        for name, entry in table.items()
+        for name, entry in read_shipped(__file__, "evidence.toml").items()
     }
 
 

@@ -1,17 +1,16 @@
 """What metrics share: parameters that are checked, and plain averages, whose rows carry values and if there are any."""
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from plainly.files import read_shipped
 from plainly.protocol import Better, Floats, Metric, Needs
 from plainly.registry import choice
 
-_DETAILS = tomllib.loads(Path(__file__).with_name("details.toml").read_text(encoding="utf-8"))
+_DETAILS = read_shipped(__file__, "details.toml")
 
 
 class CheckedMetric(Metric):

@@ -6,10 +6,8 @@ text is tokenised. The same output differs by up to 30 points. Here each is a pa
 --explain`` shows them side by side.
 """
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -17,6 +15,7 @@ import numpy.typing as npt
 
 from plainly.errors import BadSpec
 from plainly.evalset import EvalSet
+from plainly.files import read_shipped
 from plainly.metrics import sari_counts as counts
 from plainly.metrics.means import CheckedMetric, ratio
 from plainly.protocol import Better, Floats, Needs
@@ -41,10 +40,7 @@ class VariantRules:
     raw_source: bool = False
 
 
-VARIANTS = {
-    name: VariantRules(**rules)
-    for name, rules in tomllib.loads(Path(__file__).with_name("sari.toml").read_text(encoding="utf-8")).items()
-}
+VARIANTS = {name: VariantRules(**rules) for name, rules in read_shipped(__file__, "sari.toml").items()}
 _PARTS = tuple(
     f"{operation}{n}{suffix}" for operation in OPERATIONS for n in range(1, ORDER + 1) for suffix in ("", "_p", "_r")
 )
@@ -110,7 +106,9 @@ class Sari(CheckedMetric):
         else:
             parts = counts.count_parts(by_order, precision_only=self._deletes_by_precision)
         paper = self.average == "paper"
-        operations = counts.paper_average(parts, self._deletes_by_precision) if paper else parts[..., 0].mean(axis=-1)
+        operations = (
+            counts.paper_average(parts, self._deletes_by_precision) if paper else _mean_of_orders(parts[..., 0])
+        )
         scores = _assemble(parts, operations)
         scores[totals[..., -1] == 0] = np.nan
         return scores
@@ -133,6 +131,11 @@ class Sari(CheckedMetric):
             exact = self.variant == "d-sari-paper"
             operations = operations * counts.document_penalties(evalset, block, outputs, exact=exact)
         return _assemble(parts, operations)
+
+
+def _mean_of_orders(scores: Floats) -> Floats:
+    """The mean over a short last axis, which NumPy's own takes several times as long for."""
+    return np.asarray(sum(np.moveaxis(scores, -1, 0)) / ORDER)
 
 
 def _assemble(parts: Floats, operations: Floats) -> Floats:

@@ -7,18 +7,17 @@ import dataclasses
 import inspect
 import re
 import textwrap
-import tomllib
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
 from plainly import registry
 from plainly.errors import BadInput, BrokenPlugin, DataUnavailable, MissingExtra
+from plainly.files import read_shipped
 from plainly.inputs.texts import TextArguments, take
 from plainly.metrics.evidence import evidence
 from plainly.metrics.languages import shown
@@ -27,7 +26,6 @@ from plainly.render.numbers import listed, number
 from plainly.result import Listing, Note, Record, Result, Table
 from plainly.scoring.evaluate import Evaluation, evaluate
 
-_FILE = Path(__file__).with_name("variants.toml")
 _COPY = "a copy of the source"
 _WHY_A_COPY_WINS = {
     ("sari(variant=hf)", "sari(variant=t2t)"): "where nothing was added or deleted they count 0/0 as 1, full marks for "
@@ -41,7 +39,7 @@ _WIDTH = 100
 @cache
 def explained() -> dict[str, dict[str, str]]:
     """By metric: its variants, the default first, then what changes one thing of it, each with what is different."""
-    of_metrics = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+    of_metrics = read_shipped(__file__, "variants.toml")
     del of_metrics["like"]
     families = {f"sari(variant={name})": variant.why for name, variant in VARIANTS.items() if name != "easse"}
     return {**of_metrics, "sari": {**of_metrics["sari"], **families}}

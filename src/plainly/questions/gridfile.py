@@ -1,7 +1,6 @@
 """A grid as its TOML file describes it, checked whole before the first score: types, settings, names that clash."""
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 from plainly import registry
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
-from plainly.files import read_whole
+from plainly.files import read_toml
 from plainly.progress import Progress, unseen
 from plainly.result import Record
 
@@ -97,17 +96,13 @@ class Config:
 
 def read_config(path: str | Path) -> Config:
     """A grid from a TOML file; paths in it are relative to the file."""
-    where, written = str(path), _toml(path)
+    where, written = str(path), read_toml(path)
     _check_keys(written, _TOP, where)
     metrics = _checked(written.get("metrics"), _texts, 'metrics is a list: metrics = ["sari", "bleu"]', where)
     for spec in metrics:
         registry.metric(spec)
     out = _checked(written.get("out", "grid"), _text, 'out is a directory: out = "results"', where)
-    seeds = None
-    if "seeds" in written:
-        seeds = _checked(
-            written["seeds"], _seeds, "seeds is a list of different whole numbers: seeds = [1, 2, 3]", where
-        )
+    seeds = _named_seeds(written, None, where)
     named, systems = written.get("test_sets"), written.get("systems")
     if isinstance(named, list):
         named = {
@@ -132,19 +127,6 @@ def read_config(path: str | Path) -> Config:
 def safe(name: str) -> str:
     """A name as a file's; names that become the same are refused."""
     return re.sub(r"[^\w.@+-]+", "-", name)
-
-
-def _toml(path: str | Path) -> Record:
-    try:
-        return tomllib.loads(read_whole(path).decode("utf-8"))
-    except FileNotFoundError:
-        raise BadInput(f"There is no file {path}.") from None
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
-    except TypeError:
-        raise BadInput(f"A grid is a TOML file; {path!r} is no path to one.") from None
-    except ValueError as error:  # not TOML, not UTF-8, or no name for a file
-        raise BadInput(f"{path} is not TOML: {error}.") from None
 
 
 def _test_set(name: str, settings: Any, base: Path, where: str) -> TestSet:
@@ -187,10 +169,7 @@ def _entries(
         return [Entry(test_set, system, None, None, published)]
     message = 'a system must say where its outputs are: outputs = "runs/{test_set}.txt"'
     pattern = _checked(settings.get("outputs"), _text, message, place)
-    if "seeds" in settings:
-        seeds = _checked(
-            settings["seeds"], _seeds, "seeds is a list of different whole numbers: seeds = [1, 2, 3]", place
-        )
+    seeds = _named_seeds(settings, seeds, place)
     if "{seed}" in pattern and not seeds:
         raise BadInput(f"{where}: the outputs of {system} depend on {{seed}}; say which seeds: seeds = [1, 2, 3]")
     path = str(base / pattern.replace("{test_set}", safe(test_set.name)))
@@ -216,8 +195,16 @@ def _texts(value: object) -> bool:
 
 
 def _seeds(value: Any) -> bool:
-    whole = isinstance(value, list) and all(isinstance(seed, int) and not isinstance(seed, bool) for seed in value)
+    whole = isinstance(value, list) and all(type(seed) is int for seed in value)
     return whole and bool(value) and len(set(value)) == len(value)
+
+
+def _named_seeds(settings: Mapping[str, Any], usual: Sequence[int] | None, where: str) -> Sequence[int] | None:
+    if "seeds" not in settings:
+        return usual
+    expected = "seeds is a list of different whole numbers: seeds = [1, 2, 3]"
+    seeds: list[int] = _checked(settings["seeds"], _seeds, expected, where)
+    return seeds
 
 
 def _table(value: object) -> bool:

@@ -1,21 +1,19 @@
 """Metrics as another tool has them by default, so that a number here can stand beside a number from there."""
 
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from plainly import registry
 from plainly.errors import BadInput
+from plainly.files import read_shipped
 from plainly.render.numbers import listed
 
 
 @cache
 def presets() -> dict[str, dict[str, Any]]:
     """By the name that is typed: the tool, and its metrics as specs."""
-    variants = tomllib.loads((Path(__file__).parent / "variants.toml").read_text(encoding="utf-8"))
-    return dict(variants["like"])
+    return dict(read_shipped(__file__, "variants.toml")["like"])
 
 
 def like(name: str, specs: Sequence[str], *, references: bool = True) -> tuple[list[str], str]:

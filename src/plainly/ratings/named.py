@@ -9,7 +9,7 @@ from plainly.errors import BadInput
 from plainly.inputs.texts import sheet_of
 from plainly.progress import Progress, unseen
 from plainly.ratings.public import load
-from plainly.ratings.read import judgements_of, read_ratings
+from plainly.ratings.read import READERS, judgements_of, read_ratings
 from plainly.ratings.types import Judgements, Ratings, Scale
 
 # A public set's name, a file, a data frame or records (whatever ``plainly.score`` takes), or what was read already.
@@ -52,6 +52,6 @@ def _judgements(ratings: RatingsLike, progress: Progress, **reading: Any) -> Jud
     path = Path(ratings)
     if not path.suffix:
         return load(str(ratings), progress=progress)
-    if not path.exists():
+    if not path.exists() and path.suffix not in READERS:  # an imported study has a database and no file of its own
         raise BadInput(f"There is no file {ratings}. Check the name; public sets: plainly data list")
     return read_ratings(path, **reading)

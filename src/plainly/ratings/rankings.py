@@ -27,12 +27,10 @@ class Choice:
 
 def read_rankings(path: str | Path) -> tuple[Choice, ...] | None:
     """The rankings of a study, or of a table that one exported; None for a file of another kind."""
-    if not Path(path).is_file():
-        return None
     if (suffix := suffixes(path)[0]) in READERS:
         choices: tuple[Choice, ...] | None = pkgutil.resolve_name(READERS[suffix])(path)
         return choices
-    if table_format(path) is None:
+    if not Path(path).is_file() or table_format(path) is None:
         return None
     table = exported.counted(read.table_of(path))
     return choices_in(table) if exported.is_ours(table) and "shown" in table.columns else None

@@ -143,6 +143,6 @@ def checked_metrics(metrics: Metrics, texts: Texts | None) -> dict[str, Metric]:
             add = way("sources=", "--source FILE")
             raise BadInput(f"{spec} compares with the source, and no sources were given. Add them ({add}).")
         if "references" in metric.needs and not texts.has_references:
-            add = way("references=", "--references FILE…")
+            add = way("references=", "--references FILE…, or -t SET")
             raise BadInput(f"{spec} compares with references, and none were given. Add them ({add}).")
     return chosen

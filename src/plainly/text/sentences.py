@@ -8,14 +8,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
 from plainly.text.chunkindex import ChunkMemo
 from plainly.text.languages import language as known_language
 from plainly.text.ragged import Ints, Ragged
-from plainly.text.words import words
+from plainly.text.words import has_words
 
 
 class End(IntEnum):
@@ -154,15 +154,16 @@ def spans(text: str, language: str = "en") -> list[tuple[int, int]]:
     cuts: list[int] = []
     before = End.NONE
     for match in (_SPACED_CHUNK if _lists(language).spaced_marks else _CHUNK).finditer(text):
-        chunk = "".join(match[0].split())
-        if _BOUNDARY[before, start_of(chunk, language)]:
+        begins, stops, inside = _seen(match[0], language)
+        if before and _BOUNDARY[before, begins]:
             cuts.append(match.start())
-        cuts.extend(match.start() + cut for cut in cuts_inside(match[0]))
-        before = end_of(chunk, language)
+        if inside:
+            cuts += (match.start() + cut for cut in inside)
+        before = stops
     ends: list[int] = []
     begin = 0
     for end in [*cuts, len(text)]:
-        if words(text[begin:end]):
+        if has_words(text[begin:end]):
             ends.append(end)
         elif ends:
             ends[-1] = end
@@ -172,6 +173,13 @@ def spans(text: str, language: str = "en") -> list[tuple[int, int]]:
     pieces = [(a, text[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
     starts = [a + len(piece) - len(piece.lstrip()) for a, piece in pieces]
     return [(start, start + len(piece.strip())) for start, (_, piece) in zip(starts, pieces, strict=True)]
+
+
+@lru_cache(maxsize=1 << 14)  # most chunks of a text are frequent ones
+def _seen(written: str, language: str) -> tuple[Start, End, list[int]]:
+    """How a chunk begins and ends, and where sentences end inside it."""
+    chunk = "".join(written.split())
+    return start_of(chunk, language), end_of(chunk, language), cuts_inside(written)
 
 
 def count(text: str, language: str = "en") -> int:
@@ -188,7 +196,7 @@ def facts(chunk: str, language: str = "en") -> tuple[int, int, int, int, int, in
     """The row that ``count_chunked`` reads."""
     cuts = cuts_inside(chunk)
     pieces = [chunk[a:b] for a, b in zip([0, *cuts], [*cuts, len(chunk)], strict=True)]
-    worded = [bool(words(piece)) for piece in pieces]
+    worded = list(map(has_words, pieces))
     return end_of(chunk, language), start_of(chunk, language), bool(cuts), worded[0], worded[-1], sum(worded[1:-1])
 
 

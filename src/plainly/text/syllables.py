@@ -6,17 +6,16 @@ the tests.
 
 import functools
 import re
-import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping
 from importlib import resources, util
-from pathlib import Path
 
 from plainly.errors import MissingExtra
+from plainly.files import read_shipped
 
 Counter = Callable[[str], int]
 
-_KNOWN = tomllib.loads(Path(__file__).with_name("syllables.toml").read_text(encoding="utf-8"))
+_KNOWN = read_shipped(__file__, "syllables.toml")
 _VOWELS = re.compile("[aeiouy]+")
 
 

@@ -33,6 +33,11 @@ def words(text: str, language: str = "en") -> list[str]:
     return whole if elided is None else [part for word in whole for part in elided.sub(r"\1 ", word).split()]
 
 
+def has_words(text: str) -> bool:
+    """Whether a text has a word: ``bool(words(text))``."""
+    return _WORD.search(text) is not None
+
+
 @cache
 def _elided(language: str) -> re.Pattern[str] | None:
     """What stands before an apostrophe and is a word of its own, if the language has any."""
@@ -48,8 +53,11 @@ def spans(text: str) -> list[tuple[int, int]]:
 def _bare(text: str) -> str:
     # Combining marks (accents written apart, Indic vowel signs, Arabic points) are not word characters to ``re``; a
     # letter stands in for each one that follows a letter, so that positions stay as they are.
+    marks = {character for character in set(text) if unicodedata.category(character).startswith("M")}
+    if not marks:
+        return text
     characters: list[str] = []
     for character in text:
-        mark = unicodedata.category(character).startswith("M") and characters and characters[-1].isalnum()
+        mark = character in marks and characters and characters[-1].isalnum()
         characters.append("a" if mark else character)
     return "".join(characters)

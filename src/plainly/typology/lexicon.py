@@ -5,23 +5,25 @@ is a content word. English; another language replaces the file.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from plainly.files import read_shipped
+
 Ints = npt.NDArray[np.int32]
 
-_DATA = tomllib.loads((Path(__file__).parent / "lexicon.toml").read_text(encoding="utf-8"))
+_DATA = read_shipped(__file__, "lexicon.toml")
 _LISTS: dict[str, list[str]] = {name: words.split() for name, words in _DATA["classes"].items()}
 KINDS = ("pad", "content", "number", "name", "stop", "comma", "bracket", "quote", "punctuation", "possessive", *_LISTS)
 KIND = {name: number for number, name in enumerate(KINDS)}
 _CLOSED = {word: KIND[kind] for kind, words in reversed(list(_LISTS.items())) for word in words}
 _PUNCTUATION = {mark: KIND[kind] for kind, marks in _DATA["punctuation"].items() for mark in marks.split()}
 FUNCTION = frozenset(KIND[name] for name in _LISTS if name != "adverb")
+CONTENT = frozenset({KIND["content"], KIND["name"], KIND["number"]})
+BE = frozenset(("is", "are", "was", "were", "be", "been", "being"))
 
 _IRREGULAR = {form: base for base, forms in _DATA["irregular"].items() for form in forms.split()}
 _ENDINGS: list[str] = _DATA["endings"]["stem"].split()

@@ -49,20 +49,16 @@ class Parser:
         parses = {}
         for tokens, doc in zip(distinct, self._nlp.pipe(docs, batch_size=256), strict=True):
             parses[tokens] = Parse(
-                [_code(token.tag_) for token in doc],
-                [_code(token.dep_) for token in doc],
+                [code(token.tag_) for token in doc],
+                [code(token.dep_) for token in doc],
                 [token.head.i for token in doc],
             )
         return [parses[tuple(tokens)] for tokens in texts]
 
 
-def tag_number(tag: str) -> int:
-    """The number that stands for a tag in a parse."""
-    return _code(tag)
-
-
 @cache
-def _code(name: str) -> int:
+def code(name: str) -> int:
+    """The number that stands for a tag or a relation in a parse."""
     return stable_hash(name) % 4093 + 1
 
 

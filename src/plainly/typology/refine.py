@@ -7,16 +7,15 @@ Each rule looks at words without a counterpart, and at what stands in the same g
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate
 
-from plainly.typology.lexicon import KIND, stem
+from plainly.typology.lexicon import BE, CONTENT, KIND, stem
 from plainly.typology.rules import AlignedText, PairLabels
 from plainly.typology.vocabulary import NONE
 
-_STOP, _COMMA, _PRONOUN, _AUXILIARY = (KIND[name] for name in ("stop", "comma", "pronoun", "auxiliary"))
-_CONTENT = frozenset({KIND["content"], KIND["name"], KIND["number"]})
+_STOP, _COMMA, _AUXILIARY = (KIND[name] for name in ("stop", "comma", "auxiliary"))
 _NOUNS = frozenset({KIND["content"], KIND["name"]})
 _JOINS = frozenset({KIND["conjunction"], KIND["relative"], KIND["comma"], KIND["preposition"]})
-_BE = frozenset(("is", "are", "was", "were", "be", "been", "being"))
 _NOT = frozenset(("not", "n't", "never", "no", "nobody", "nothing", "none", "cannot", "neither", "without"))
 _SUBJECTS = frozenset(
     ("he", "she", "it", "they", "him", "her", "them", "this", "these", "that", "those", "who", "which")
@@ -39,7 +38,9 @@ class _Sides:
 
     @cached_property
     def gaps(self) -> tuple[list[int], list[int]]:
-        return _gaps(self.texts[0]), _gaps(self.texts[1])
+        """For each word of a side, how many words kept in place stand before it."""
+        source, output = (list(accumulate(int(place == 1) for place in text.passes)) for text in self.texts)
+        return source, output
 
     def free(self, side: int, at: int) -> bool:
         """Whether a word has no counterpart."""
@@ -68,7 +69,7 @@ def refine(source: AlignedText, output: AlignedText, labels: PairLabels) -> Pair
     for side, words in enumerate(pair.without):
         if not words.isdisjoint(_FRAMING):
             _frames(pair, side)
-        if not words.isdisjoint(_BE):
+        if not words.isdisjoint(BE):
             _voice(pair, side)
     for side, words in enumerate(pair.without):
         if any(map(_denies, words)):
@@ -82,30 +83,11 @@ def refine(source: AlignedText, output: AlignedText, labels: PairLabels) -> Pair
     return labels
 
 
-def _gaps(text: AlignedText) -> list[int]:
-    """For each word, how many words kept in place stand before it."""
-    gaps, number = [], 0
-    for place in text.passes:
-        number += place == 1
-        gaps.append(number)
-    return gaps
-
-
-def _sentence_numbers(text: AlignedText) -> list[int]:
-    numbers, number = [], 0
-    for kind in text.kinds:
-        numbers.append(number)
-        number += kind == _STOP
-    return numbers
-
-
 def _merges(pair: _Sides) -> None:
     """A stop inside the source whose neighbours stand in one sentence of the output."""
     source, output = pair.texts
     inner = [at for at, kind in enumerate(source.kinds[:-1]) if kind == _STOP]
-    if not inner:
-        return
-    sentences = _sentence_numbers(output)
+    sentences = list(accumulate((int(kind == _STOP) for kind in output.kinds[:-1]), initial=0))
     for at in inner:
         before = next((source.links[place] for place in range(at - 1, -1, -1) if _counts(source, place)), -1)
         after = next((source.links[place] for place in range(at + 1, len(source.words)) if _counts(source, place)), -1)
@@ -113,7 +95,7 @@ def _merges(pair: _Sides) -> None:
             continue
         pair.mark(0, [at], "merge")
         for place in range(at + 1, min(at + 3, len(source.words))):
-            if pair.free(0, place) and source.kinds[place] not in _CONTENT:
+            if pair.free(0, place) and source.kinds[place] not in CONTENT:
                 pair.mark(0, [place], "delcst")
         low, high = sorted((before, after))
         joins = [place for place in range(low, high + 1) if pair.free(1, place) and output.kinds[place] in _JOINS]
@@ -122,7 +104,7 @@ def _merges(pair: _Sides) -> None:
 
 
 def _counts(text: AlignedText, at: int) -> bool:
-    return text.links[at] >= 0 and text.kinds[at] in _CONTENT | {_AUXILIARY}
+    return text.links[at] >= 0 and text.kinds[at] in CONTENT | {_AUXILIARY}
 
 
 def _frames(pair: _Sides, side: int) -> None:
@@ -131,7 +113,7 @@ def _frames(pair: _Sides, side: int) -> None:
     label = ("fromImp", "toImp")[side]
     for at, word in enumerate(lower[:-2]):
         starts = at == 0 or text.kinds[at - 1] in (_STOP, _COMMA)
-        if not starts or word not in ("there", "it") or not pair.free(side, at) or lower[at + 1] not in _BE:
+        if not starts or word not in ("there", "it") or not pair.free(side, at) or lower[at + 1] not in BE:
             continue
         frame = [at] + ([at + 1] if pair.free(side, at + 1) else [])
         if word == "it":
@@ -140,7 +122,7 @@ def _frames(pair: _Sides, side: int) -> None:
                 continue
             frame += [place for place in (close,) if pair.free(side, place)]
             frame += [place for place in range(at + 2, close) if pair.free(side, place) and side == 1]
-        elif word == "there":
+        else:
             who = next(
                 (place for place in range(at + 2, min(at + 8, len(lower))) if lower[place] in ("who", "that")), -1
             )
@@ -165,10 +147,10 @@ def _voice(pair: _Sides, side: int) -> None:
     for at, link in enumerate(text.links):
         if link < 0 or text.kinds[at] != KIND["content"]:
             continue
-        be = next((place for place in (at - 1, at - 2) if place >= 0 and lower[place] in _BE), -1)
+        be = next((place for place in (at - 1, at - 2) if place >= 0 and lower[place] in BE), -1)
         if be < 0 or not pair.free(side, be):
             continue
-        active = not any(word in _BE for word in other_lower[max(0, link - 3) : link])
+        active = not any(word in BE for word in other_lower[max(0, link - 3) : link])
         by = next((place for place in range(at + 1, min(at + 6, len(lower))) if lower[place] == "by"), -1)
         agent = by >= 0 and pair.free(side, by)
         crossed = _crossed(text, at, link)
@@ -205,7 +187,7 @@ def _denials(pair: _Sides, side: int) -> None:
             continue
         seen.add(pair.gaps[side][at])
         there = pair.opposite(side, pair.gaps[side][at])
-        content = [place for place in there if other.kinds[place] in _CONTENT or other.kinds[place] == KIND["negation"]]
+        content = [place for place in there if other.kinds[place] in CONTENT or other.kinds[place] == KIND["negation"]]
         if not content or len(content) > 2 or any(_denies(pair.lower[1 - side][place]) for place in there):
             continue
         pair.mark(side, [place for place in _around(pair, side, at) if pair.free(side, place)], label)
@@ -242,7 +224,7 @@ def _pronouns(pair: _Sides, side: int) -> None:
     for at, word in enumerate(pair.lower[side]):
         if word not in _SUBJECTS or not pair.free(side, at) or pair.labels[side][at] not in _FREE:
             continue
-        phrase = next((run for run in _phrases(pair, 1 - side, pair.gaps[side][at])), None)
+        phrase = next(_phrases(pair, 1 - side, pair.gaps[side][at]), None)
         if phrase is None or not _known(pair, side, phrase):
             continue
         pair.mark(side, [at], label)
@@ -289,7 +271,7 @@ def _tenses(pair: _Sides, side: int) -> None:
         if text.passes[verb] > 1 or pair.labels[side][verb] not in _KEPT:
             continue
         helper = pair.lower[side][at]
-        verbal = helper in _MODALS or (pair.lower[side][verb].endswith("ing") if helper in _BE else True)
+        verbal = helper in _MODALS or (pair.lower[side][verb].endswith("ing") if helper in BE else True)
         if verbal and (link == 0 or other.kinds[link - 1] != _AUXILIARY or pair.free(1 - side, link - 1)):
             pair.mark(side, [at, verb], "verbf")
             pair.mark(1 - side, [link], "verbf")
@@ -297,7 +279,7 @@ def _tenses(pair: _Sides, side: int) -> None:
 
 _KEPT = frozenset((NONE, "verbf", "synonym"))
 _MODALS = frozenset(("will", "would", "can", "could", "may", "might", "shall", "should", "must", "did", "does", "do"))
-_HELPING = _MODALS | _BE | {"has", "have", "had"}
+_HELPING = _MODALS | BE | {"has", "have", "had"}
 
 
 def _clauses(pair: _Sides, side: int) -> None:

@@ -7,14 +7,13 @@ words of one root changed their form, words in the same gap on both sides replac
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plainly.typology.lexicon import KIND
+from plainly.typology.lexicon import BE, CONTENT, KIND
 from plainly.typology.vocabulary import NONE
 
 PairLabels = tuple[list[str], list[str]]  # of every token of the source and of the output
 
-_CONTENT = frozenset({KIND["content"], KIND["name"], KIND["number"], KIND["adverb"]})
+_CONTENT = CONTENT | {KIND["adverb"]}
 _CLAUSE = frozenset({KIND["relative"], KIND["auxiliary"]})
-_BE = frozenset(["is", "are", "was", "were", "be", "been", "being"])
 _ADVERBIAL = frozenset({KIND["preposition"], KIND["adverb"]})
 _BEFORE_VERBS = frozenset({KIND["pronoun"], KIND["auxiliary"], KIND["relative"]})
 _MARKS = frozenset({KIND["comma"], KIND["bracket"], KIND["stop"]})
@@ -61,7 +60,7 @@ def _form(source: AlignedText, at: int, before: str, output: AlignedText, place:
         return "verbf" if _verbal(source, at) else "s2p"
     if before in (after + "s", after + "es") or (after.endswith("y") and before == after[:-1] + "ies"):
         return "verbf" if _verbal(source, at) else "p2s"
-    passive = [at_ > 0 and side.words[at_ - 1].lower() in _BE for side, at_ in ((source, at), (output, place))]
+    passive = [at_ > 0 and side.words[at_ - 1].lower() in BE for side, at_ in ((source, at), (output, place))]
     if passive[0] and not passive[1] and before.endswith(("ed", "en", "n", "t")) and source.passes[at] > 1:
         return "p2a"
     if before.endswith(("ed", "ing")) or after.endswith(("ed", "ing")):
@@ -119,7 +118,7 @@ def _replace(side: AlignedText, run: list[int], target: list[str], *, cst: str) 
 
 def _one_sided(side: AlignedText, run: list[int], target: list[str], names: tuple[str, str, str, str]) -> None:
     consistency, modifier, clause, other = names
-    for part in _contiguous(run):
+    for part in runs(run):
         inner = part if any(side.kinds[at] in _CONTENT for at in part) else []
         first = next((at for at, place in enumerate(inner) if side.kinds[place] not in _MARKS), 0)
         inner = inner[first:]
@@ -159,9 +158,10 @@ def _splits(output: AlignedText, target: list[str]) -> None:
                 target[following] = "incst"
 
 
-def _contiguous(run: list[int]) -> list[list[int]]:
+def runs(places: Sequence[int]) -> list[list[int]]:
+    """Places, in order, that stand side by side."""
     parts: list[list[int]] = []
-    for at in run:
+    for at in places:
         if parts and parts[-1][-1] == at - 1:
             parts[-1].append(at)
         else:

@@ -1,13 +1,12 @@
 """The vocabulary: 26 operations and err, as data in ``typology.toml``, and how other typologies map onto it."""
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from plainly.errors import BadInput, UnknownName
+from plainly.files import read_shipped
 
 Side = Literal["source", "output", "both"]
 Computational = Literal["add", "delete", "replace", "other"]
@@ -51,14 +50,10 @@ class OtherTypology:
     back: Mapping[str, str]
 
 
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
-
-
 @cache
 def operations() -> tuple[Operation, ...]:
     """All 27 labels in the order of the file, lexical ones first and err last."""
-    return tuple(Operation(**entry) for entry in _read("typology.toml")["operation"])
+    return tuple(Operation(**entry) for entry in read_shipped(__file__, "typology.toml")["operation"])
 
 
 @cache
@@ -125,7 +120,7 @@ def canonical(label: str) -> str:
 @cache
 def mappings() -> dict[str, OtherTypology]:
     """The other typologies by name: salsa, ts-anno, easse, swipe."""
-    return {name: OtherTypology(name=name, **entry) for name, entry in _read("mappings.toml").items()}
+    return {name: OtherTypology(name=name, **entry) for name, entry in read_shipped(__file__, "mappings.toml").items()}
 
 
 def mapping(name: str) -> OtherTypology:

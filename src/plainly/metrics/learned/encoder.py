@@ -11,7 +11,7 @@ import json
 import multiprocessing
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -71,15 +71,21 @@ class Encoder:
         def compute(chosen: Sequence[int]) -> Floats:
             return self._read([texts[at] for at in chosen])
 
-        width = len(self.heads) + 1
-        if self.identity:
-            named = f"{self.identity} {VERSION}"
-            keys = [text if isinstance(text, str) else f"\x1e{text[0]}\x1e{text[1]}" for text in texts]
-            rows = scorecache.remembered(named, keys, width, compute)
-        else:
-            place = {text: at for at, text in enumerate(dict.fromkeys(texts))}
-            rows = self._read(list(place)).reshape(-1, width)[[place[text] for text in texts]]
+        keys = [text if isinstance(text, str) else f"\x1e{text[0]}\x1e{text[1]}" for text in texts]
+        rows = self.remembered("", keys, len(self.heads) + 1, compute)
         return Readings(rows[:, :-1], rows[:, -1])
+
+    def remembered(
+        self, reading: str, texts: Sequence[str], width: int, compute: Callable[[list[int]], Floats]
+    ) -> Floats:
+        """A row of each text by this way of ``reading``, each distinct text computed once: ``scorecache``."""
+        if self.identity:
+            return scorecache.remembered(f"{self.identity} {VERSION} {reading}".rstrip(), texts, width, compute)
+        if not texts:
+            return np.empty((0, width))
+        first = {text: at for at, text in reversed(list(enumerate(texts)))}
+        place = {text: row for row, text in enumerate(first)}
+        return compute(list(first.values())).reshape(-1, width)[[place[text] for text in texts]]
 
     def vectors(self, texts: Sequence[str]) -> list[Vectors]:
         """A unit vector for each token of each text, shape (tokens, width); texts that are equal share one array."""
@@ -118,8 +124,7 @@ class Encoder:
             pieces = np.bincount(owned, minlength=len(distinct))[rows]
             single = np.flatnonzero(pieces == 1)
             known = np.column_stack([both[0], pieces])[single]
-            named = f"{self.identity} {VERSION}"
-            scorecache.remembered(named, [texts[at] for at in single.tolist()], known.shape[1], lambda at: known[at])
+            self.remembered("", [texts[at] for at in single.tolist()], known.shape[1], lambda at: known[at])
         return both[0], both[1]
 
     @property

@@ -15,6 +15,7 @@ from plainly.evalset import EvalSet
 from plainly.metrics.learned import encoder
 from plainly.metrics.learned.encoder import Encoder, Readings
 from plainly.metrics.learned.pieces import pieces
+from plainly.protocol import Floats
 from plainly.text import sentences
 
 # From so many sentences of the source on, a pair is read in pieces of so many tokens: docs/documents.md says why.
@@ -36,23 +37,35 @@ def judged(model: Encoder, evalset: EvalSet, outputs: Sequence[str]) -> Readings
 
 def _read(model: Encoder, pairs: Sequence[tuple[str, str]], long: npt.NDArray[np.bool_]) -> Readings:
     """Readings of pairs: of texts with several sentences in aligned pieces, averaged by their tokens."""
-    chosen, rest = np.flatnonzero(long).tolist(), np.flatnonzero(~long).tolist()
     values, counts = np.full((len(pairs), len(model.heads)), np.nan), np.ones(len(pairs))
-    whole = model.readings([pairs[at] for at in rest])
-    values[rest], counts[rest] = whole.values, whole.pieces
-    cut = [pieces(*pairs[at], size=model.sizes, longest=_PIECE) for at in chosen]
+    values[~long], counts[~long] = model.readings([pairs[at] for at in np.flatnonzero(~long).tolist()])
+    texts = [pairs[at] for at in np.flatnonzero(long).tolist()]
+
+    def compute(chosen: list[int]) -> Floats:
+        return _in_pieces(model, [texts[at] for at in chosen])
+
+    keys = [f"{source}\x1e{output}" for source, output in texts]
+    rows = model.remembered(f"pieces {_PIECE}", keys, len(model.heads) + 1, compute)
+    values[long], counts[long] = rows[:, :-1], rows[:, -1]
+    return Readings(values, counts)
+
+
+def _in_pieces(model: Encoder, pairs: Sequence[tuple[str, str]]) -> Floats:
+    """A row for each pair: the mean of its aligned pieces by their tokens, and how many there are if it is long."""
+    cut = [pieces(*pair, size=model.sizes, longest=_PIECE) for pair in pairs]
     flat = [pair for of_text in cut for pair in of_text]
     read = model.readings(flat).values
-    sizes = np.array([model.sizes(side) for side in zip(*flat, strict=True)]).sum(axis=0) if flat else np.zeros(0)
+    sizes = np.array([model.sizes(side) for side in zip(*flat, strict=True)]).sum(axis=0)
+    rows = np.full((len(pairs), len(model.heads) + 1), np.nan)
     end = 0
-    for at, of_text in zip(chosen, cut, strict=True):
+    for row, of_text in zip(rows, cut, strict=True):
         start, end = end, end + len(of_text)
         known = ~np.isnan(read[start:end, 0])
         if known.any():
             weights = np.maximum(sizes[start:end][known], 1)
-            values[at] = np.average(read[start:end][known], axis=0, weights=weights)
-        counts[at] = len(of_text) if sizes[start:end].sum() > model.longest else 1
-    return Readings(values, counts)
+            row[:-1] = np.average(read[start:end][known], axis=0, weights=weights)
+        row[-1] = len(of_text) if sizes[start:end].sum() > model.longest else 1
+    return rows
 
 
 def load(name: str) -> Encoder:

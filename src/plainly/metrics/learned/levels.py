@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from plainly.errors import BadInput
 from plainly.metrics.documents.alignment import sentences_of
-from plainly.metrics.learned import encoder, scorecache
+from plainly.metrics.learned import encoder
 from plainly.protocol import Floats
 from plainly.text.syllables import count_rules
 from plainly.text.words import words
@@ -49,15 +49,13 @@ class LevelReader:
 
     def levels(self, texts: Sequence[str]) -> Floats:
         """The level of each text, of any length; what was read once is remembered."""
-        if not self.model.identity:
-            return self._levels(texts)
 
         def compute(chosen: list[int]) -> Floats:
             return self._levels([texts[at] for at in chosen])[:, None]
 
         weights = np.concatenate([self.sentence.weights, self.text.weights]).tobytes()
-        named = f"cefr {self.model.identity} {hashlib.blake2b(weights, digest_size=8).hexdigest()}"
-        return scorecache.remembered(named, texts, 1, compute)[:, 0]
+        heads = hashlib.blake2b(weights, digest_size=8).hexdigest()
+        return self.model.remembered(f"cefr {heads}", texts, 1, compute)[:, 0]
 
     def _levels(self, texts: Sequence[str]) -> Floats:
         levels = np.full(len(texts), np.nan)

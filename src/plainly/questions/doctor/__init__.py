@@ -5,16 +5,15 @@
 ['empty-outputs']
 """
 
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Unpack
 
 from plainly import registry
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
+from plainly.files import read_shipped
 from plainly.inputs.checks import check_length
 from plainly.inputs.texts import Inputs, TextArguments, take
 from plainly.protocol import Metric
@@ -29,7 +28,7 @@ __all__ = ["CHECKS", "EXPLANATIONS", "Diagnosis", "Subject", "diagnose", "doctor
 # The modules of checks; importing them registers what they check.
 MODULES = (content, notation, alignment, language, answers)
 
-EXPLANATIONS = tomllib.loads(files(__name__).joinpath("codes.toml").read_text(encoding="utf-8"))
+EXPLANATIONS = read_shipped(__file__, "codes.toml")
 
 
 @dataclass(frozen=True, repr=False)

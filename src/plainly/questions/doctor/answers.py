@@ -10,20 +10,6 @@ from plainly.questions.doctor.faults import Fault
 from plainly.questions.doctor.subject import Collection, Subject, check
 from plainly.result import Note
 
-# The words with which a code's note begins; what they are and how to mend them stands in codes.toml.
-_SEEN = {
-    "preamble": "an introduction before the text,",
-    "sign-off": "a closing remark after the text,",
-    "refusal": "a refusal or a question instead of a text,",
-    "markdown": "marks of Markdown,",
-    "wrapper": "wrapped in JSON, XML or quotation marks,",
-    "prompt-leak": "words of the prompt,",
-    "several-answers": "several answers in one,",
-    "repetition": "the same words again and again,",
-    "blow-up": "far longer than the source,",
-    "unfinished": "cut off in the middle of a sentence, at",
-    "line-breaks": "line breaks inside,",
-}
 _SHORT = 4  # words: a shorter answer may well be right for two items
 _QUICK = 2_000  # outputs at most that a quick look reads
 
@@ -35,7 +21,7 @@ def _faulty(subject: Subject, code: str) -> Iterator[Note]:
             continue  # The check "truncated" says so of the whole system.
         if seen:
             places = list(seen)
-            yield texts.warning(f"{_SEEN[code]} “{seen[places[0]].words}”, in {texts.items(places)}.", places)
+            yield texts.warning(f"{faults.SEEN[code]}, “{seen[places[0]].words}”, in {texts.items(places)}.", places)
 
 
 for _code in faults.CHECKS:
@@ -78,7 +64,6 @@ def other_source(subject: Subject) -> Iterator[Note]:
 
 def _faults(subject: Subject, texts: Collection) -> dict[str, dict[int, Fault]]:
     """The faults of a system's outputs by code and place; looked for once."""
-
     if texts.name not in subject.faults:
         sources = subject.evalset.sources if subject.sources.lines else None
         most = max(_QUICK // max(len(subject.systems), 1), 1) if subject.quick else len(texts.lines)

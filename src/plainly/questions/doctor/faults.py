@@ -6,19 +6,36 @@ source does not match it too: a source that speaks of refusals may be simplified
 
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from typing import Any
 
+from plainly.files import read_shipped
+
+# What each fault looks like, in the words that the doctor and the gate say; what to do about it is in codes.toml.
+SEEN = {
+    "preamble": "an introduction before the text",
+    "sign-off": "a closing remark after the text",
+    "refusal": "a refusal or a question instead of a text",
+    "markdown": "marks of Markdown",
+    "wrapper": "wrapped in JSON, XML or quotation marks",
+    "prompt-leak": "words of the prompt",
+    "several-answers": "several answers in one",
+    "broken": "a sentence that cannot be read",
+    "repetition": "the same words again and again",
+    "blow-up": "far longer than the source",
+    "unfinished": "cut off in the middle of a sentence",
+    "line-breaks": "line breaks inside",
+}
 _QUOTED = {'"': '"', "“": "”", "«": "»", "'": "'", "‘": "’"}
 _ENDS = re.compile(r"[.!?…。！？؟।:;]['\"”’)\]»*_`}>]*\s*$|&quot;\s*$|['’]{2}\s*$|-RRB-\s*$", re.IGNORECASE)
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SENTENCE = re.compile(r"[^.!?\n]+")
 # Longer than any simplification that explains: measured in docs/gate.md.
 _TIMES, _MORE = 2.0, 25
+_SHORT = 0.75  # of the source's words: a text that is shorter and has no full stop is more likely cut off than careless
 # The same words one after the other: so many times for a run of so many words.
 _IN_A_ROW = {1: 4, 2: 3, 3: 3}
 _LONGEST_RUN = 12
@@ -44,7 +61,7 @@ def faults(source: str, output: str) -> list[Fault]:
     if not output.strip():
         return []
     seen = ((code, check(source, output)) for code, check in CHECKS.items())
-    return [Fault(code, *span, _words(output, *span)) for code, span in seen if span is not None]
+    return [Fault(code, *span, excerpt(output, *span)) for code, span in seen if span is not None]
 
 
 def _check(code: str) -> Callable[[Check], Check]:
@@ -56,31 +73,21 @@ def _check(code: str) -> Callable[[Check], Check]:
 
 
 @cache
-def settings() -> dict[str, object]:
+def settings() -> dict[str, Any]:
     """faults.toml."""
-    return tomllib.loads(files("plainly.questions.doctor").joinpath("faults.toml").read_text(encoding="utf-8"))
+    return read_shipped(__file__, "faults.toml")
 
 
 @cache
 def patterns(code: str) -> tuple[re.Pattern[str], ...]:
     """The patterns of a code."""
-    written = settings()[code]
-    assert isinstance(written, list)
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in written)
-
-
-@cache
-def _signs(code: str) -> tuple[str, ...]:
-    """Strings of which a text holds at least one where a pattern of the code matches."""
-    signs = settings()["signs"]
-    assert isinstance(signs, dict)
-    return tuple(signs[code])
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in settings()[code])
 
 
 def _by_pattern(code: str) -> Check:
     def check(source: str, output: str) -> tuple[int, int] | None:
         lower = output.lower()
-        if not any(sign in lower for sign in _signs(code)):  # quick, and true of almost all texts
+        if not any(sign in lower for sign in settings()["signs"][code]):  # quick, and true of almost all texts
             return None
         for pattern in patterns(code):
             match = pattern.search(output)
@@ -91,7 +98,7 @@ def _by_pattern(code: str) -> Check:
     return check
 
 
-for _code in ("preamble", "sign-off", "refusal", "markdown"):
+for _code in ("preamble", "sign-off", "refusal", "markdown", "wrapper", "prompt-leak", "several-answers", "broken"):
     CHECKS[_code] = _by_pattern(_code)
 
 
@@ -111,10 +118,6 @@ def _wrapped(source: str, output: str) -> tuple[int, int] | None:
         if closing not in inside and text[0] not in inside:
             return start, start + len(text)
     return _by_pattern("wrapper")(source, output)
-
-
-for _code in ("prompt-leak", "several-answers"):
-    CHECKS[_code] = _by_pattern(_code)
 
 
 @_check("repetition")
@@ -177,8 +180,8 @@ def ends(text: str) -> bool:
 
 
 def _stops_short(source: str, text: str, last: str) -> bool:
-    """Whether no text ends so: on a small word, inside a word of the source, or where the source just goes on."""
-    if last.lower() in _never_last():
+    """Whether no text ends so: far short of its source, on a small word, inside a word, or where the source goes on."""
+    if last.lower() in settings()["never last"].split() or len(text.split()) < _SHORT * len(source.split()):
         return True
     words = {word.lower() for word in source.split()}
     if last.lower() not in words and any(word.startswith(last.lower()) for word in words if len(last) < len(word) - 1):
@@ -186,13 +189,6 @@ def _stops_short(source: str, text: str, last: str) -> bool:
     tail = " ".join(text.split()[-3:])
     at = source.find(tail) if len(tail.split()) == 3 else -1
     return at >= 0 and re.match(r" [a-z]", source[at + len(tail) :]) is not None
-
-
-@cache
-def _never_last() -> frozenset[str]:
-    words = settings()["never last"]
-    assert isinstance(words, str)
-    return frozenset(words.split())
 
 
 @_check("line-breaks")
@@ -205,9 +201,9 @@ def _broken(source: str, output: str) -> tuple[int, int] | None:
     return at, at + 1
 
 
-def _words(text: str, start: int, stop: int) -> str:
-    """The words of a span, shortened for a message."""
-    words = " ".join(text[start:stop].split()) or "⏎"
+def excerpt(text: str, start: int, stop: int, *, blank: str = "⏎") -> str:
+    """The words of a span, shortened for a message; ``blank`` where it has none."""
+    words = " ".join(text[start:stop].split()) or blank
     return words if len(words) <= 60 else f"{words[:40]}…{words[-15:]}"
 
 
@@ -221,11 +217,10 @@ def mended(output: str, *, source: str = "") -> tuple[str, list[Fault]]:
     for _ in range(6):  # One wrapper may hold another.
         before = output
         for code, mend in _MENDS:
-            if any(fault.code == code for fault in faults(source, output)):
-                after = mend(output)
-                if after and after != output:
-                    taken.append(next(fault for fault in faults(source, output) if fault.code == code))
-                    output = after
+            fault = next((fault for fault in faults(source, output) if fault.code == code), None)
+            if fault is not None and (after := mend(output)) not in ("", output):
+                taken.append(fault)
+                output = after
         if output == before:
             break
     return output, taken
@@ -275,10 +270,8 @@ def _answer(text: str) -> str | None:
         value = json.loads(text)
     except ValueError:
         return None
-    names = settings()["names of keys"]
-    assert isinstance(names, dict)
     if isinstance(value, dict):
-        for name in names["answers"]:
+        for name in settings()["names of keys"]["answers"]:
             if isinstance(value.get(name), str):
                 return str(value[name])
         value = list(value.values())

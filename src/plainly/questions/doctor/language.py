@@ -60,7 +60,7 @@ def metric_language(subject: Subject) -> Iterator[Note]:
     unset = [spec for spec in unsuited if spec not in fixed]
     counts = f"{listed(unset)} {'count' if len(unset) > 1 else 'counts'} as in English" if unset else ""
     said = f"The texts are {named(spoken)}, but {'; '.join(filter(None, (made, counts)))}. Numbers from it mean little."
-    advice = _advice(spoken, fixed, unset, subject)
+    advice = _advice(spoken, fixed, subject)
     yield replace(warning(f"{said} {advice}".strip(), where="metrics"), severity="error")
 
 
@@ -85,7 +85,7 @@ def _metrics(subject: Subject) -> dict[str, Metric]:
     return {spec: registry.metric(spec) for spec in subject.specs if spec.partition("(")[0] in registry.METRICS}
 
 
-def _advice(language: str, fixed: Sequence[str], unset: Sequence[str], subject: Subject) -> str:
+def _advice(language: str, fixed: Sequence[str], subject: Subject) -> str:
     instead = made_for(language)
     if not instead:
         return "No metric of plainly is made for it; those that work in any language are listed by: plainly metrics"

@@ -48,6 +48,8 @@ def plan(
     sets: Sequence[str] | None, metrics: Sequence[str] | None, papers: Sequence[str] | None, newsela: Path | None
 ) -> FieldPlan:
     """The plan for these sets and metrics, or for all; a metric whose weights are not here is left out and named."""
+    if newsela is not None and not newsela.is_dir():
+        raise BadInput(f"There is no directory {newsela}. It holds the licensed outputs, a file a system.")
     names = list(dict.fromkeys(sets or written()["default"]["sets"]))
     chosen: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []

@@ -116,7 +116,7 @@ def check(
         segments[spec] = {name: values[:, place] for place, name in enumerate(metric.outputs)}
     today = datetime.date.today()
     seen = tuple(findings(asked_for, [source], [output], segments, ids=["1"], today=today))
-    return Judged(not any(not finding.waived for finding in seen), seen)
+    return Judged(all(finding.waived for finding in seen), seen)
 
 
 def _baseline(written: str, inputs: Inputs) -> str:
@@ -136,7 +136,6 @@ def _verdicts(
     sampling: Sampling,
     today: datetime.date,
 ) -> list[Decision]:
-
     grouped = evaluation.evalset.groups is not None
     verdicts = [
         decide_limit(limit, evaluation.systems[system][limit.spec], sampling, grouped=grouped)

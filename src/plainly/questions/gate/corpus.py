@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from plainly.questions.gate.rules import Limit, Margin
+from plainly.render.show import jsonable
 from plainly.result import Record
 from plainly.sampling import Sampling
 from plainly.scoring.scores import Evaluation, Scores
@@ -37,10 +38,8 @@ class Decision:
     waived: str = ""
 
     def json(self) -> Record:
-        record = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {
-            name: None if isinstance(value, float) and math.isnan(value) else value for name, value in record.items()
-        }
+        record: Record = jsonable(vars(self))
+        return record
 
 
 def decide_limit(limit: Limit, scores: Scores, sampling: Sampling, *, grouped: bool) -> Decision:
@@ -59,13 +58,9 @@ def decide_limit(limit: Limit, scores: Scores, sampling: Sampling, *, grouped: b
     sign = 1 if limit.side == ">=" else -1
     worst, best = (low, high) if sign > 0 else (-high, -low)
     aim, point = sign * bound, sign * value
-    outcome: Outcome = "cannot tell"
     if math.isnan(worst) or math.isnan(point):
-        return Decision(scores.system, limit.text, outcome, value, low, high, scores.n)
-    if worst >= aim:
-        outcome = "holds"
-    elif best < aim:
-        outcome = "fails"
+        return Decision(scores.system, limit.text, "cannot tell", value, low, high, scores.n)
+    outcome = _told(worst, best, aim)
     half = point - worst if point >= aim else best - point
     wanted = half * (1 + ndtri(_POWER) / ndtri((1 + sampling.level) / 2))
     needs = _needed(scores.n, wanted, abs(point - aim)) if outcome == "cannot tell" else None
@@ -97,15 +92,15 @@ def decide_margin(margin: Margin, system: str, baseline: str, evaluation: Evalua
         if error > 0
         else float(difference < -margin.margin)
     )
-    outcome: Outcome = "cannot tell"
-    if low >= -margin.margin:
-        outcome = "holds"
-    elif high < -margin.margin:
-        outcome = "fails"
+    outcome = _told(low, high, -margin.margin)
     wanted = (float(stdtrit(freedom, sampling.level)) + float(stdtrit(freedom, _POWER))) * error
     needs = _needed(scores.n, wanted, abs(difference + margin.margin)) if outcome == "cannot tell" else None
     low, high = (low, high) if sign > 0 else (-high, -low)
     return Decision(system, _says(margin), outcome, sign * difference, low, high, scores.n, needs, p_value, baseline)
+
+
+def _told(worst: float, best: float, aim: float) -> Outcome:
+    return "holds" if worst >= aim else "fails" if best < aim else "cannot tell"
 
 
 def wilson(hits: int, n: int, *, level: float) -> tuple[float, float]:

@@ -52,7 +52,7 @@ def _item_cases(outcome: Gate, system: str) -> list[tuple[str, str, str]]:
     cases = []
     stopped = [reason for reason in outcome.failures[system] if not any(v.rule in reason for v in outcome.verdicts)]
     for rule, seen in by_rule.items():
-        lines = [f"item {finding.item}: {finding.message} {finding.words}".rstrip() for finding in seen[:_MOST]]
+        lines = [finding.line for finding in seen[:_MOST]]
         lines += [f"and {len(seen) - _MOST} more"] if len(seen) > _MOST else []
         failure = f"{counted(len(seen), 'output')} of {len(outcome.evalset)}" if seen and stopped else ""
         cases.append((f"items: {rule}", failure, "\n".join(lines)))
@@ -78,7 +78,7 @@ def sarif(outcome: Gate, files: Mapping[str, str]) -> str:
             "ruleId": finding.rule,
             "ruleIndex": rules.index(finding.rule),
             "level": "error",
-            "message": {"text": f"item {finding.item}: {finding.message} {finding.words}".rstrip()},
+            "message": {"text": finding.line},
             **_location(files.get(finding.system), finding.place),
         }
         if finding.waived:
@@ -101,8 +101,7 @@ def github(outcome: Gate, files: Mapping[str, str]) -> str:
     for finding in outcome.findings:
         if not finding.waived:
             kind = "error" if finding.system in failing else "warning"
-            text = f"item {finding.item}: {finding.message} {finding.words}".rstrip()
-            lines.append(_annotation(kind, files.get(finding.system), finding.place, finding.rule, text))
+            lines.append(_annotation(kind, files.get(finding.system), finding.place, finding.rule, finding.line))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -136,6 +135,4 @@ def _property(text: str) -> str:
 
 def _printable(text: str) -> str:
     """Without characters that XML cannot hold."""
-    return "".join(
-        letter if letter in "\t\n" or (letter >= " " and not "\ud800" <= letter <= "\udfff") else "�" for letter in text
-    )
+    return _UNPRINTABLE.sub("�", text)

@@ -12,25 +12,16 @@ from plainly.protocol import Floats
 from plainly.questions.doctor import faults
 from plainly.questions.gate.rules import EMPTY, LANGUAGE, OPEN_END, WORDS, Limit, Rules
 from plainly.render.numbers import number
+from plainly.render.show import jsonable
 from plainly.result import Record
 from plainly.text.languages.detection import detect, tally
 
-_MEANINGS = {
-    EMPTY: "There is no text.",
-    "preamble": "It begins with words to the person who asked.",
-    "sign-off": "It ends with words to the person who asked.",
-    "refusal": "It refuses, or asks a question, instead of giving a text.",
-    "markdown": "It has marks of Markdown.",
-    "wrapper": "It is wrapped in JSON, XML or quotation marks.",
-    "prompt-leak": "It holds words of the prompt.",
-    "several-answers": "It offers several answers.",
-    "repetition": "It repeats itself.",
-    "blow-up": "It is far longer than its source.",
-    "unfinished": "It stops in the middle of a sentence.",
-    "line-breaks": "It has line breaks, and its source has none.",
-    OPEN_END: "It has no full stop at its end, and its source has.",
-    LANGUAGE: "It is in another language than its source.",
-    WORDS: "It has a word that is not allowed.",
+_SEEN = {
+    **faults.SEEN,
+    EMPTY: "no text",
+    OPEN_END: "no full stop at the end, where the source has one",
+    LANGUAGE: "another language than the source's",
+    WORDS: "a word that is not allowed",
 }
 
 
@@ -49,9 +40,14 @@ class Finding:
     system: str = ""
     place: int = 0
 
+    @property
+    def line(self) -> str:
+        """What was found, in a line."""
+        return f"item {self.item}: {self.message} {self.words}".rstrip()
+
     def json(self) -> Record:
-        value = None if math.isnan(self.value) else self.value
-        return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "value": value}
+        record: Record = jsonable(vars(self))
+        return record
 
 
 Segments = Mapping[str, Mapping[str, Floats]]  # scores of items by spec and output
@@ -75,38 +71,40 @@ def findings(
         broken += _limits(rules.items, place, segments)
         for rule, message, start, stop, value in broken:
             waived = rules.waived(rule, ids[place], today)
-            words = " ".join(output[start:stop].split())
-            shown = words if len(words) <= 60 else f"{words[:40]}…{words[-15:]}"
-            yield Finding(ids[place], rule, message, shown, start, stop, value, waived, system, place)
+            words = faults.excerpt(output, start, stop, blank="")
+            yield Finding(ids[place], rule, message, words, start, stop, value, waived, system, place)
 
 
-_Broken = tuple[str, str, int, int, float]
+_Broken = tuple[str, str, int, int, float]  # rule, message, from and to which character, value
+
+
+def _seen(code: str, start: int, stop: int, *, word: str = "") -> _Broken:
+    words = f"{_SEEN[code]}{word and f' ({word})'}."
+    return code, words[0].upper() + words[1:], start, stop, math.nan
 
 
 def _faults(rules: Rules, source: str, output: str, expected: str | None) -> Iterator[_Broken]:
     forbidden = set(rules.forbid)
     if not output.strip():
         if EMPTY in forbidden:
-            yield EMPTY, _MEANINGS[EMPTY], 0, 0, math.nan
+            yield _seen(EMPTY, 0, 0)
         return
     for fault in faults.faults(source, output):
         if fault.code in forbidden:
-            yield fault.code, _MEANINGS[fault.code], fault.start, fault.stop, math.nan
+            yield _seen(fault.code, fault.start, fault.stop)
     if OPEN_END in forbidden and faults.ends(source) and not faults.ends(output):
         end = len(output.rstrip())
-        yield OPEN_END, _MEANINGS[OPEN_END], max(end - 20, 0), end, math.nan
+        yield _seen(OPEN_END, max(end - 20, 0), end)
     if LANGUAGE in forbidden and (expected is not None or source):
         wanted = expected or detect(source)
-        spoken = detect(output)
-        if wanted is not None and spoken not in (None, wanted):
-            yield LANGUAGE, _MEANINGS[LANGUAGE], 0, len(output), math.nan
+        if wanted is not None and detect(output) not in (None, wanted):
+            yield _seen(LANGUAGE, 0, len(output))
 
 
 def _words(rules: Rules, output: str) -> Iterator[_Broken]:
     for word in rules.words:
-        match = pattern(word).search(output)
-        if match:
-            yield WORDS, f"{_MEANINGS[WORDS]} ({word})", *match.span(), math.nan
+        if match := pattern(word).search(output):
+            yield _seen(WORDS, *match.span(), word=word)
 
 
 @lru_cache(maxsize=10_000)

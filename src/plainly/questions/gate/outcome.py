@@ -165,7 +165,8 @@ class Gate(Result):
         for system, reasons in self.failures.items():
             name = f"{system}: " if system else ""
             flagged = len({finding.place for finding in self.of_system(system) if not finding.waived})
-            allowed = f" {counted(flagged, 'output')} of {len(self.evalset)} break a rule, which is allowed."
+            verb = "breaks" if flagged == 1 else "break"
+            allowed = f" {counted(flagged, 'output')} of {len(self.evalset)} {verb} a rule, which is allowed."
             said = f"FAILS. {'; '.join(reasons)}." if reasons else f"passes.{allowed if flagged else ''}"
             notes.append(Note(f"{name}{said}", "claim"))
         waived = sum(bool(finding.waived) for finding in self.findings)

@@ -5,10 +5,11 @@ say the same thing. Rules files are TOML; ``plainly gate init`` writes one with 
 """
 
 import datetime
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, Literal
 
 from plainly import registry
 from plainly.errors import BadInput, UnknownName, did_you_mean, way
+from plainly.files import read_toml
 from plainly.questions.doctor import faults
 
 Side = Literal[">=", "<="]
@@ -51,7 +53,7 @@ class Limit:
             value = LEVELS.get(limit.upper()) or float(limit.removesuffix("%"))
         except ValueError:
             raise BadInput(f"In the rule {text!r}, {limit!r} is no number.") from None
-        if value != value or value in (float("inf"), float("-inf")):
+        if not math.isfinite(value):
             raise BadInput(f"In the rule {text!r}, {limit!r} is no limit.")
         return cls(" ".join(text.split()), spec, output, side, value, percent)
 
@@ -76,8 +78,8 @@ class Margin:
         try:
             margin = float(rest)
         except ValueError:
-            margin = float("nan")
-        if not baseline or not margin >= 0 or margin == float("inf"):
+            margin = math.nan
+        if not baseline or not 0 <= margin < math.inf:
             raise BadInput(f"Cannot read {text!r}. Write BASELINE:METRIC:MARGIN, for example baseline.jsonl:sari:0.5")
         spec, output = _metric(written.strip())
         if output != registry.metric(spec).outputs[0]:
@@ -130,10 +132,8 @@ class Rules:
 
     def with_more(self, require: Iterable[str] = (), not_worse: Iterable[str] = ()) -> "Rules":
         """The rules with some from the command line."""
-        settings = {item.name: getattr(self, item.name) for item in fields(self)}
-        settings["require"] += tuple(map(Limit.parse, require))
-        settings["not_worse"] += tuple(map(Margin.parse, not_worse))
-        return Rules(**settings)
+        limits, margins = tuple(map(Limit.parse, require)), tuple(map(Margin.parse, not_worse))
+        return replace(self, require=self.require + limits, not_worse=self.not_worse + margins)
 
 
 _TABLES: Mapping[str, frozenset[str]] = {
@@ -145,21 +145,19 @@ _TABLES: Mapping[str, frozenset[str]] = {
 def chosen(rules: "str | Path | Rules | None", name: str | None) -> Rules:
     """The rules of a file or of a preset; a file may begin with a preset itself, and then adds to it."""
     if rules is not None and name is not None:
-        file = way("rules=", "--rules")
-        raise BadInput(
-            f'Give {file} or {way("preset=", "--preset")}. A rules file can begin with one: preset = "plain"'
-        )
+        either = f"{way('rules=', '--rules')} or {way('preset=', '--preset')}"
+        raise BadInput(f'Give {either}. A rules file can begin with one: preset = "plain"')
     if isinstance(rules, Rules):
         return rules
     if rules is not None:
-        return read_file(rules)
+        return read(read_toml(rules), where=str(rules))
     return preset(name) if name is not None else Rules()
 
 
 @cache
 def preset(name: str) -> Rules:
     """The rules of a preset; its limits are explained in docs/gate.md."""
-    return read(preset_text(name), where=f"the preset {name}")
+    return read(tomllib.loads(preset_text(name)), where=f"the preset {name}")
 
 
 def preset_text(name: str) -> str:
@@ -169,21 +167,8 @@ def preset_text(name: str) -> str:
     return files("plainly.questions.gate").joinpath("presets", f"{name}.toml").read_text(encoding="utf-8")
 
 
-def read_file(path: str | Path) -> Rules:
-    """The rules in a file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}.") from None
-    return read(text, where=str(path))
-
-
-def read(text: str, *, where: str) -> Rules:
-    """Rules from TOML, every key checked."""
-    try:
-        written = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{where} is no TOML: {error}.") from None
+def read(written: Mapping[str, Any], *, where: str) -> Rules:
+    """Rules as TOML has them, every key checked."""
     _known(written, {"preset", "waive", *_TABLES}, where)
     base = preset(_text(written.get("preset"), f"{where}: preset")) if "preset" in written else Rules()
     corpus, items = (_table(written, name, where) for name in ("corpus", "items"))

@@ -146,7 +146,7 @@ def share_differences(
     rng = np.random.default_rng(sampling.seed)
     weights = rng.multinomial(len(shared), np.full(len(shared), 1 / len(shared)), size=sampling.resamples)
     draws = weights.astype(np.float64) @ rows
-    differences = interval(rows, _share_difference, draws, sampling=sampling, unit="sources")
+    differences = interval(rows, lambda sums: np.subtract(*_shares(sums)), draws, sampling=sampling, unit="sources")
     share, of_people = _shares(rows.sum(axis=0))
     return tuple(map(ShareDifference, labels, share.tolist(), of_people.tolist(), differences))
 
@@ -159,11 +159,6 @@ def _by_source(pairs: Sequence[Pair], labels: Sequence[str]) -> dict[str, Floats
         key = squeeze(pair.source)
         sums[key] = sums.get(key, np.zeros(len(labels) + 1)) + np.append(row, 1)
     return sums
-
-
-def _share_difference(sums: Floats) -> Floats:
-    ours, theirs = _shares(sums)
-    return ours - theirs
 
 
 def _shares(sums: Floats) -> list[Floats]:

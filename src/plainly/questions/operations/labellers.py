@@ -1,6 +1,5 @@
 """How good a labeller is: against people's annotations, beside baselines and beside people themselves."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from plainly.errors import BadInput
+from plainly.files import read_shipped
 from plainly.progress import Progress, unseen
 from plainly.questions.operations.annotators import AgainstGold, against_gold
 from plainly.questions.operations.labelling import Annotated, annotated, licence, payload, set_name
@@ -32,7 +32,7 @@ _TOO_GOOD = (
 @cache
 def people() -> dict[str, Any]:
     """The paper's nine annotators, by side: mean kappa with the gold, and recall and precision by label."""
-    table = tomllib.loads(Path(__file__).with_name("annotators.toml").read_text(encoding="utf-8"))
+    table = read_shipped(__file__, "annotators.toml")
     return {side: {"kappa": table["kappa"][side], "labels": table[side]} for side in SIDES}
 
 

@@ -1,15 +1,14 @@
 """Reasons to distrust a score: what systems do beside what people do, and what cheap tricks on outputs would gain."""
 
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 from plainly.evalset import EvalSet
+from plainly.files import read_shipped
 from plainly.progress import Progress, unseen
 from plainly.protocol import Metric
 from plainly.questions.audit import audit
@@ -52,8 +51,7 @@ class _Rule:
 
 @cache
 def _rules() -> tuple[_Rule, ...]:
-    rules = tomllib.loads(Path(__file__).with_name("alarms.toml").read_text(encoding="utf-8"))["rule"]
-    return tuple(_Rule(**rule) for rule in rules)
+    return tuple(_Rule(**rule) for rule in read_shipped(__file__, "alarms.toml")["rule"])
 
 
 def alarms(metrics: Mapping[str, Metric], habits: Sequence[Habit]) -> tuple[Alarm, ...]:
@@ -95,12 +93,7 @@ def undefined(evaluation: Evaluation) -> tuple[Alarm, ...]:
     """Systems for which a metric is undefined on some items, so that its number leaves them out."""
     alarms = []
     for spec in evaluation.measurable:
-        counts = {}
-        for system in evaluation:
-            scores = evaluation[system][spec]
-            missing = int(np.isnan(scores.segments[scores.metric.outputs[0]]).sum())
-            if missing:
-                counts[system] = missing
+        counts = {name: scores.undefined for name, scores in evaluation.of_metric(spec).items() if scores.undefined}
         if counts:
             who = listed([f"{short(system)} ({counted(missing, 'item')})" for system, missing in counts.items()])
             message = (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from plainly.files import read_shipped
 from plainly.machine import cores
 from plainly.progress import Progress, unseen
 from plainly.render import numbers
@@ -24,7 +24,6 @@ Origin = Literal["published", "ours", "sound"]
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 Values = dict[tuple[str, str], float]  # by row and column
 _SETTINGS = ("decimals", "tolerance", "recipe", "relative", "columns")  # what is no row in a printed table
-_PUBLISHED = Path(__file__).parent / "published"
 
 
 @dataclass(frozen=True)
@@ -82,18 +81,8 @@ class Cell:
 
     def json(self) -> Record:
         """As it stands in a reproduction's JSON."""
-        names = (
-            "table",
-            "row",
-            "column",
-            "published",
-            "ours",
-            "sound",
-            "verdict",
-            "recipe",
-            *(["note"] if self.note else []),
-        )
-        return {name: getattr(self, name) for name in names}
+        names = ("table", "row", "column", "published", "ours", "sound", "verdict", "recipe")
+        return {name: getattr(self, name) for name in names} | ({"note": self.note} if self.note else {})
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,7 +125,7 @@ class Reproduction(Result):
 
 def published(name: str) -> dict[str, Any]:
     """A paper's title and printed tables: for each table its columns, and its rows by name."""
-    return tomllib.loads((_PUBLISHED / f"{name}.toml").read_text(encoding="utf-8"))
+    return read_shipped(__file__, f"published/{name}.toml")
 
 
 def cells_of(

@@ -3,7 +3,6 @@
 To add the next one, write its file beside the others and the tests say what is missing.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,9 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from plainly.errors import BadSpec, did_you_mean
+from plainly.files import read_shipped
 
-_HERE = Path(__file__).parent
-CODES: tuple[str, ...] = ("en", *sorted(path.stem for path in _HERE.glob("??.toml") if path.stem != "en"))
+_FILES = Path(__file__).parent.glob("??.toml")
+CODES: tuple[str, ...] = ("en", *sorted({path.stem for path in _FILES} - {"en"}))
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def language(code: str) -> Language:
     """The language with this code, or an error that names those that there are."""
     if code not in CODES:
         raise BadSpec(f"language={code!r} is not known.{did_you_mean(code, CODES)} It may be: {', '.join(CODES)}")
-    table = _read(code)
-    formulas = {**table["formulas"], **_read("all")["formulas"]}
+    table = read_shipped(__file__, f"{code}.toml")
+    formulas = {**table["formulas"], **read_shipped(__file__, "all.toml")["formulas"]}
     return Language(
         code=code,
         name=table["name"],
@@ -64,7 +64,3 @@ def _formula(name: str, entry: Mapping[str, Any]) -> ReadabilityFormula:
     known = ("title", "source", "better", "scale", "constant")
     coefficients = {quantity: float(value) for quantity, value in entry.items() if quantity not in known}
     return ReadabilityFormula(name, coefficients=coefficients, **{key: entry[key] for key in known})
-
-
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads((_HERE / f"{name}.toml").read_text(encoding="utf-8"))

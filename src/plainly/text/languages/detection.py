@@ -5,16 +5,15 @@ bytes, if its probability is at least ``CERTAIN`` and names do not decide. Measu
 """
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from plainly.errors import UnknownName
+from plainly.files import read_shipped
 
-_KNOWN = tomllib.loads(Path(__file__).with_name("detection.toml").read_text(encoding="utf-8"))
+_KNOWN = read_shipped(__file__, "detection.toml")
 NAMES: dict[str, str] = _KNOWN["names"]
 CERTAIN: float = _KNOWN["certain"]
 _SHORTEST: int = _KNOWN["shortest"]
