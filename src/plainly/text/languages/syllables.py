@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache
 
-from plainly.errors import MissingExtra
+from plainly.errors import needing
 from plainly.text.languages import Language, language
 
 _PARTS = re.compile(r"[0-9]+|[^\W\d_]+")
@@ -35,10 +35,8 @@ def by_rules(code: str) -> Callable[[str], int]:
 @cache
 def by_hyphenation(code: str) -> Callable[[str], int]:
     """Syllables of a word as hyphenation patterns part it, which never leave a single letter at an end."""
-    try:
+    with needing("syllables=hyphenation", package="pyphen", extra="hyphenation"):
         import pyphen
-    except ImportError:
-        raise MissingExtra("syllables=hyphenation", package="pyphen", extra="hyphenation") from None
     patterns = pyphen.Pyphen(lang=code, left=1, right=1)
     return _of_words(language(code), lambda letters: len(patterns.positions(letters)) + 1)
 
