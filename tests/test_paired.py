@@ -15,7 +15,7 @@ from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
 from plainly.questions.compare import compare
 from plainly.scoring.evaluate import evaluate
-from plainly.stats import paired
+from plainly.stats import paired, swaps
 from plainly.stats.resample import Resampler, jackknife
 
 SYSTEMS = ("Dress", "Dress-Ls", "EditNTS", "NTS-SARI", "PBMT-R")
@@ -88,24 +88,59 @@ def test_p_values_equal_sacrebleus_for_chrf_and_one_reference():
             assert found.p_value == pytest.approx(expected, abs=1.5 / 500), (found.metric, test)
 
 
+def _randomised(a: np.ndarray, b: np.ndarray, **options) -> float:
+    """The p-value of approximate randomisation between two systems whose score is a mean."""
+    return swaps.Swaps(**options).p_values(mean_score, [with_ones(a), with_ones(b)], [(0, 1)])[0]
+
+
 def test_randomisation_is_the_exact_permutation_test_on_few_items():
     rng = np.random.default_rng(5)
     a, b = rng.normal(size=8), rng.normal(0.6, size=8)
     observed = b.mean() - a.mean()
     signs = np.array(list(itertools.product((1, -1), repeat=8)))
     exact = np.mean(np.abs((signs * (b - a)).mean(axis=1)) >= abs(observed) - 1e-12)
-    swaps = paired.Swaps(trials=20_000, seed=1)
-    rows = [with_ones(a), with_ones(b)]
-    heads = swaps.totals(rows)
-    null = paired.randomised_differences(mean_score, (heads[0], heads[1]), (rows[0].sum(0), rows[1].sum(0)))
-    assert paired.randomisation_p(null, observed) == pytest.approx(exact, abs=0.01)
+    assert _randomised(a, b, trials=20_000, seed=1) == pytest.approx(exact, abs=0.01)
 
 
 def test_coins_do_not_depend_on_chunks(monkeypatch):
-    rows = [np.random.default_rng(0).normal(size=(50, 3))]
-    whole = paired.Swaps(trials=200, seed=4).totals(rows)[0]
-    monkeypatch.setattr(paired, "chunk_size", lambda units: 32)
-    np.testing.assert_array_equal(paired.Swaps(trials=200, seed=4).totals(rows)[0], whole)
+    a, b = np.random.default_rng(0).normal(size=(2, 50))
+    whole = _randomised(a, b, trials=200, seed=4)
+    assert whole != _randomised(a, b, trials=200, seed=5)
+    monkeypatch.setattr(swaps, "chunk_size", lambda units: 32)
+    assert _randomised(a, b, trials=200, seed=4) == whole
+
+
+def test_further_trials_give_what_all_trials_would():
+    """Few of them are scored, and the p-values are those of all; without further ones small p-values stay unknown."""
+    rng = np.random.default_rng(11)
+    shared = rng.gamma(2.0, size=200)
+    tables = [with_ones(shared + rng.exponential(size=200) + step) for step in np.linspace(0, 0.9, 12)]
+    pairs = list(itertools.combinations(range(12), 2))
+    scored = []
+
+    def score(totals: np.ndarray) -> np.ndarray:
+        scored.append(totals[..., 0].size)
+        return np.exp(mean_score(totals) / 2)
+
+    every = swaps.Swaps(20_000, seed=2).p_values(score, tables, pairs)
+    straight, scored[:] = sum(scored), []
+    few = swaps.Swaps(1000, seed=2, further=20_000).p_values(score, tables, pairs)
+    assert sum(scored) < straight / 10
+    close = [pair for pair, p_value in enumerate(few) if p_value < 3 / 1001]
+    assert 10 < len(close) < 60
+    for at, p_value in enumerate(few):
+        assert p_value == pytest.approx(every[at], abs=0.011 / 20_000 if at in close else 0.05)
+    assert len({every[at] for at in close}) > 3, "p-values that are all alike test little"
+
+
+def test_further_trials_err_no_more_often():
+    rng = np.random.default_rng(12)
+    found = np.array(
+        [_randomised(*rng.exponential(size=(2, 40)), trials=100, seed=seed, further=1000) for seed in range(2000)]
+    )
+    for level in (0.002, 0.01, 0.03, 0.05):
+        assert np.mean(found <= level) <= level + 3 * np.sqrt(level / 2000)
+    assert np.mean(found <= 0.01) > 0.005
 
 
 def test_identical_systems_are_never_different():
@@ -166,10 +201,8 @@ def _simulate(rng: np.random.Generator, n: int, effect: float, *, draws: int = 2
     seed = int(rng.integers(2**31))
     totals = Resampler(n=n, resamples=draws, seed=seed).totals(rows)
     differences = (mean_score(totals[1]) - mean_score(totals[0]))[:, 0]
-    heads = paired.Swaps(trials=draws, seed=seed).totals(rows)
-    null = paired.randomised_differences(mean_score, (heads[0], heads[1]), (rows[0].sum(0), rows[1].sum(0)))
     return {
-        "ar": paired.randomisation_p(null, observed),
+        "ar": _randomised(a, b, trials=draws, seed=seed),
         "two-sided bootstrap": paired.two_sided_bootstrap_p(differences, observed),
         "sacrebleu's bootstrap": paired.bootstrap_p(differences, observed),
         "direction": float(np.sign(observed)),
@@ -217,14 +250,9 @@ def test_groups_are_swapped_as_wholes():
     ten_a, ten_b = np.repeat(a, 10), np.repeat(b, 10)
     groups = tuple(str(k) for k in np.repeat(np.arange(12), 10))
 
-    def p_value(rows: list[np.ndarray], groups: tuple[str, ...] | None) -> float:
-        heads = paired.Swaps(trials=4000, seed=6, groups=groups).totals(rows)
-        null = paired.randomised_differences(mean_score, (heads[0], heads[1]), (rows[0].sum(0), rows[1].sum(0)))
-        return paired.randomisation_p(null, float(mean_score(rows[1].sum(0))[0] - mean_score(rows[0].sum(0))[0]))
-
-    plain = p_value([with_ones(a), with_ones(b)], None)
-    grouped = p_value([with_ones(ten_a), with_ones(ten_b)], groups)
-    naive = p_value([with_ones(ten_a), with_ones(ten_b)], None)
+    plain = _randomised(a, b, trials=4000, seed=6)
+    grouped = _randomised(ten_a, ten_b, trials=4000, seed=6, groups=groups)
+    naive = _randomised(ten_a, ten_b, trials=4000, seed=6)
     assert grouped == pytest.approx(plain, abs=0.03)
     assert naive < plain / 3
 

@@ -110,6 +110,8 @@ def test_a_licensed_paper_is_named_and_not_computed() -> None:
 def test_sets_without_outputs_and_unknown_metrics_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PlainlyError, match="No outputs for asset/valid"):
         plainly.field("asset/valid", out=tmp_path)
+    with pytest.raises(PlainlyError, match="There is no directory"):
+        plainly.field("demo", out=tmp_path, newsela=tmp_path / "absent")
     with pytest.raises(PlainlyError, match="sarri"):
         plainly.field("demo", out=tmp_path, metrics=["sarri"])
 

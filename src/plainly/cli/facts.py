@@ -9,19 +9,18 @@ from plainly.errors import BadInput
 from plainly.fidelity.head import MODEL
 from plainly.inputs.texts import Inputs, take
 from plainly.questions.facts import facts
-from plainly.render.show import add_formats, show
-
-HELP = options.help_text("facts")
+from plainly.render.show import add_formats
+from plainly.result import Result
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_arguments(parser)
+    options.add(parser, "inputs")
     options.add(parser, "facts")
     add_formats(parser)
 
 
-def run(args: argparse.Namespace) -> int:
-    checked = facts(
+def run(args: argparse.Namespace) -> Result:
+    return facts(
         _read(args),
         ignore=_ignored(args),
         parser=args.parser,
@@ -29,7 +28,6 @@ def run(args: argparse.Namespace) -> int:
         least=args.least,
         progress=bar,
     )
-    return int(show(checked, args.format) > 0 and args.strict)
 
 
 def _read(args: argparse.Namespace) -> Inputs:

@@ -54,35 +54,36 @@ class Bleu(CheckedMetric):
         return np.concatenate([_rows(block, outputs[block.start : block.stop]) for block in blocks])
 
     def score(self, totals: Floats) -> Floats:
-        correct, total = totals[..., :ORDER].copy(), totals[..., ORDER : 2 * ORDER].copy()
-        output_length, reference_length = totals[..., -2], totals[..., -1]
+        # The n-gram orders go first: what is added up over a short last axis takes several times as long.
+        columns = np.ascontiguousarray(np.moveaxis(totals, -1, 0))
+        correct, total = columns[:ORDER].copy(), columns[ORDER : 2 * ORDER].copy()
+        output_length, reference_length = columns[-2], columns[-1]
         with np.errstate(divide="ignore", invalid="ignore"):
             penalty = np.exp(np.minimum(1 - reference_length / output_length, 0.0))
         penalty = np.where(output_length > 0, penalty, np.where(reference_length > 0, 0.0, 1.0))
-        any_match = np.asarray(correct[..., : self.max_order].any(axis=-1))
+        any_match = np.asarray(correct[: self.max_order].any(axis=0))
         precisions, defined = self._precisions(correct, total)
-        orders = np.arange(ORDER) < self.max_order
-        used = defined & orders if self.effective_order else np.broadcast_to(orders, defined.shape)
+        orders = np.reshape(np.arange(ORDER) < self.max_order, (ORDER, *[1] * penalty.ndim))
+        used = defined & orders if self.effective_order else orders
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.where(used, np.log(precisions), 0.0).sum(axis=-1) / np.maximum(used.sum(axis=-1), 1)
+            logs = np.where(used, np.log(precisions), 0.0).sum(axis=0) / np.maximum(used.sum(axis=0), 1)
             bleu = np.where(any_match, penalty * np.exp(logs), 0.0)
         bleu = np.where(reference_length > 0, bleu, np.nan)
-        precisions = np.where(any_match[..., None] & orders, precisions, np.where(orders, 0.0, np.nan))
-        lengths = np.stack((penalty, output_length, reference_length), axis=-1)
-        return np.concatenate((bleu[..., None], precisions, lengths), axis=-1)
+        precisions = np.where(any_match & orders, precisions, np.where(orders, 0.0, np.nan))
+        return np.stack((bleu, *precisions, penalty, output_length, reference_length), axis=-1)
 
     def _precisions(self, correct: Floats, total: Floats) -> tuple[Floats, Bools]:
         """Smoothed precisions in percent, and which orders have any n-gram (Chen and Cherry 2014, methods 1 to 3)."""
         smooth = ("none" if self.variant == "multi-bleu" else "exp") if self.smooth == "auto" else self.smooth
         value = _SMOOTHING_VALUES[smooth] if self.smooth_value is None else self.smooth_value
         if smooth == "add-k":
-            correct[..., 1:] += value
-            total[..., 1:] += value
-        defined = np.logical_and.accumulate(total > 0, axis=-1)
+            correct[1:] += value
+            total[1:] += value
+        defined = np.logical_and.accumulate(total > 0, axis=0)
         missed = defined & (correct == 0)
         numerator = correct
-        if smooth == "exp":
-            numerator = np.where(missed, 0.5 ** np.cumsum(missed, axis=-1), correct)
+        if smooth == "exp" and missed.any():
+            numerator = np.where(missed, 0.5 ** np.cumsum(missed, axis=0), correct)
         elif smooth == "floor":
             numerator = np.where(missed, value, correct)
         return np.divide(100.0 * numerator, total, out=np.zeros(np.shape(total)), where=defined), defined

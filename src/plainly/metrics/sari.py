@@ -106,7 +106,9 @@ class Sari(CheckedMetric):
         else:
             parts = counts.count_parts(by_order, precision_only=self._deletes_by_precision)
         paper = self.average == "paper"
-        operations = counts.paper_average(parts, self._deletes_by_precision) if paper else parts[..., 0].mean(axis=-1)
+        operations = (
+            counts.paper_average(parts, self._deletes_by_precision) if paper else _mean_of_orders(parts[..., 0])
+        )
         scores = _assemble(parts, operations)
         scores[totals[..., -1] == 0] = np.nan
         return scores
@@ -129,6 +131,11 @@ class Sari(CheckedMetric):
             exact = self.variant == "d-sari-paper"
             operations = operations * counts.document_penalties(evalset, block, outputs, exact=exact)
         return _assemble(parts, operations)
+
+
+def _mean_of_orders(scores: Floats) -> Floats:
+    """The mean over a short last axis, which NumPy's own takes several times as long for."""
+    return np.asarray(sum(np.moveaxis(scores, -1, 0)) / ORDER)
 
 
 def _assemble(parts: Floats, operations: Floats) -> Floats:

@@ -79,9 +79,10 @@ def methods(overview: Overview) -> str:
     if estimates and sampling is not None:
         text += f"Intervals are {estimates[0].level:.0%} ({estimates[0].method}, seed {sampling.seed}). "
     if compared is not None:
+        further = f", {compared.further:,} where these are too few," if compared.further else ""
         text += (
             f"Differences between systems were tested by {compared.deciding.replace('-', ' ')} "
-            f"({compared.trials:,} trials over {compared.unit}, Riezler and Maxwell 2005) at the "
+            f"({compared.trials:,} trials{further} over {compared.unit}, Riezler and Maxwell 2005) at the "
             f"{1 - compared.sampling.level:.0%} level, "
             "with Holm's correction for all pairs within a metric (Holm 1979). "
         )

@@ -22,8 +22,12 @@ from plainly.scoring.scores import Evaluation, Scores
 from plainly.scoring.sums import BINS
 from plainly.stats import paired
 from plainly.stats.resample import Resampler
+from plainly.stats.swaps import Pair, Swaps
 
 TRIALS = 10_000
+# Where the correction for all pairs asks for more trials than that, each pair gets fewer at first, so that all take no
+# more than this many but each at least so many, and those pairs the rest that need them.
+_ALL_TRIALS, _LEAST_TRIALS = 2_500_000, 1_000
 # So many rows are scored in one call; more of them would fill memory with parts that are not needed.
 _ONE_CALL = 20_000
 _SAME = 1e-9  # of the largest score: two items closer than this are equal
@@ -56,7 +60,7 @@ def compare(
     test.check(evaluation)
     divided = _divided(evaluation, by) if by is not None else []
     if trials is None:
-        test = dataclasses.replace(test, trials=enough_trials(evaluation, baseline, subsets=len(divided) or 1))
+        test = test.planned(evaluation, subsets=len(divided) or 1)
     drawn = None
     if over != "items":
         if by is not None:
@@ -71,13 +75,6 @@ def compare(
     return dataclasses.replace(result, remarks=remarks)
 
 
-def enough_trials(evaluation: Evaluation, baseline: str | None = None, *, subsets: int = 1) -> int:
-    """So many trials that the smallest p-value there can be passes the correction for all comparisons with room."""
-    systems = len(evaluation)
-    family = (systems - 1 if baseline is not None else systems * (systems - 1) // 2) * subsets
-    return max(TRIALS, round(2 * family / (1 - (evaluation.sampling or Sampling()).level)))
-
-
 @dataclass(frozen=True)
 class _Tests:
     """How systems are compared."""
@@ -86,6 +83,17 @@ class _Tests:
     tests: tuple[Test, ...]
     trials: int
     sampling: Sampling
+    further: int | None = None  # so many trials, in all, for pairs that need more than ``trials``
+
+    def planned(self, evaluation: Evaluation, *, subsets: int) -> "_Tests":
+        """With as many trials as all comparisons need."""
+        systems = len(evaluation)
+        family = (systems - 1 if self.baseline is not None else systems * (systems - 1) // 2) * subsets
+        needed = _needed(family, self.sampling.level)
+        if needed <= TRIALS:
+            return self
+        trials = max(_LEAST_TRIALS, min(TRIALS, _ALL_TRIALS // family))
+        return dataclasses.replace(self, trials=trials, further=needed)
 
     def check(self, evaluation: Evaluation) -> None:
         if len(evaluation) < 2:
@@ -110,12 +118,24 @@ class _Tests:
         sampling, groups = self.sampling, evaluation.evalset.groups
         units = len(next(iter(evaluation.of_metric(evaluation.specs[0]).values())).rows)
         resampler = Resampler(units, sampling.resamples, sampling.seed, groups)
-        swaps = paired.Swaps(trials=self.trials, seed=sampling.seed, groups=groups)
+        swaps = Swaps(self.trials, sampling.seed, groups, self.further)
         comparisons: list[Comparison] = []
         for spec in evaluation.specs:
             measured = _Measured(evaluation.of_metric(spec), resampler, swaps, self, drawn.get(spec) if drawn else None)
             comparisons += measured.comparisons(spec, evaluation)
-        return Comparisons(evaluation, tuple(corrected(comparisons)), self.baseline, self.tests, sampling, self.trials)
+        return self.result(evaluation, corrected(comparisons))
+
+    def result(self, evaluation: Evaluation, comparisons: Sequence[Comparison], **options: Any) -> Comparisons:
+        return Comparisons(
+            evaluation,
+            tuple(comparisons),
+            self.baseline,
+            self.tests,
+            self.sampling,
+            self.trials,
+            further=self.further,
+            **options,
+        )
 
 
 class _Measured:
@@ -125,7 +145,7 @@ class _Measured:
         self,
         scores: Mapping[str, Scores],
         resampler: Resampler,
-        swaps: paired.Swaps,
+        swaps: Swaps,
         tests: _Tests,
         drawn: Mapping[str, Floats] | None,
     ) -> None:
@@ -134,8 +154,10 @@ class _Measured:
         rows = [scores[name].rows for name in self.names]
         totals = resampler.totals(rows) if drawn is None else [drawn[name] for name in self.names]
         self.draws = _headlines(self.metric, totals)
-        self.heads = swaps.totals(rows) if "approximate-randomisation" in tests.tests else []
-        self.sums = [table.sum(axis=0) for table in rows]
+        self.randomised: dict[Pair, float] = {}
+        if "approximate-randomisation" in tests.tests:
+            pairs = self._pairs()
+            self.randomised = dict(zip(pairs, swaps.p_values(self.metric.score, rows, pairs), strict=True))
         self.segments = _headlines(self.metric, rows)
         units = [resampler.units(table) for table in rows]
         self.left_out = _headlines(self.metric, [table.sum(axis=0) - table for table in units])
@@ -145,11 +167,13 @@ class _Measured:
 
     def comparisons(self, spec: str, evaluation: Evaluation) -> list[Comparison]:
         """Every pair that is asked for, by every test; the system that is named later is compared with the earlier."""
-        pairs = list(combinations(range(len(self.names)), 2))
-        if self.tests.baseline is not None:
-            base = self.names.index(self.tests.baseline)
-            pairs = [(base, other) for other in range(len(self.names)) if other != base]
-        return [comparison for b, s in pairs for comparison in self._pair(spec, b, s, evaluation)]
+        return [comparison for b, s in self._pairs() for comparison in self._pair(spec, b, s, evaluation)]
+
+    def _pairs(self) -> list[Pair]:
+        if self.tests.baseline is None:
+            return list(combinations(range(len(self.names)), 2))
+        base = self.names.index(self.tests.baseline)
+        return [(base, other) for other in range(len(self.names)) if other != base]
 
     def _pair(self, spec: str, b: int, s: int, evaluation: Evaluation) -> list[Comparison]:
         system, baseline = (self.scores[self.names[at]] for at in (s, b))
@@ -158,7 +182,10 @@ class _Measured:
         differences = self.draws[s] - self.draws[b]
         low, high = _interval(differences, difference, level)
         spread = paired.spread_of(self.left_out[s] - self.left_out[b])
-        effect_size = paired.spread_of(self.without_item[s] - self.without_item[b]).effect_size(difference)
+        by_items = spread
+        if self.without_item is not self.left_out:
+            by_items = paired.spread_of(self.without_item[s] - self.without_item[b])
+        effect_size = by_items.effect_size(difference)
         if evaluation.units == "bins":
             # A bin varies as the sum of its items does: items differ √(bins / items) times as much from one another.
             # Where a bin holds groups, how items vary within them is not known.
@@ -201,16 +228,12 @@ class _Measured:
 
     def _p_values(self, test: Test, b: int, s: int, differences: Floats, difference: float) -> tuple[float, float]:
         """The test's p-value and its two-sided one."""
+        if test == "approximate-randomisation":
+            return self.randomised[b, s], self.randomised[b, s]
         values = [float(self.scores[self.names[at]]) for at in (b, s)]
         size = max(map(abs, values)) if math.isfinite(difference) else 1.0
-        if test == "paired-bootstrap":
-            one_sided = paired.bootstrap_p(differences, difference, size=size)
-            return one_sided, paired.two_sided_bootstrap_p(differences, difference, size=size)
-        heads, sums = (self.heads[b], self.heads[s]), (self.sums[b], self.sums[s])
-        p_value = paired.randomisation_p(
-            paired.randomised_differences(self.metric.score, heads, sums), difference, size=size
-        )
-        return p_value, p_value
+        one_sided = paired.bootstrap_p(differences, difference, size=size)
+        return one_sided, paired.two_sided_bootstrap_p(differences, difference, size=size)
 
     def _outcomes(self, spec: str, s: int, b: int, evaluation: Evaluation) -> tuple[int, int, int]:
         """On how many items the system is better, worse and equal; undefined items are in none."""
@@ -241,17 +264,8 @@ def _by_subset(evaluation: Evaluation, by: str, divided: Sequence[subsets.Subset
     for label, part in parts.items():
         own, every = tuple(every[: len(part.comparisons)]), every[len(part.comparisons) :]
         parts[label] = dataclasses.replace(part, comparisons=own)
-    return Comparisons(
-        evaluation,
-        (),
-        tests.baseline,
-        tests.tests,
-        tests.sampling,
-        tests.trials,
-        by=by,
-        subsets=tuple(parts.items()),
-        remarks=tuple(subsets.small_subsets(divided)),
-    )
+    remarks = tuple(subsets.small_subsets(divided))
+    return tests.result(evaluation, (), by=by, subsets=tuple(parts.items()), remarks=remarks)
 
 
 def _headlines(metric: Metric, tables: Sequence[Floats]) -> list[Floats]:
@@ -277,15 +291,20 @@ def _outcomes(differences: Floats, *, better: Better, scale: float) -> tuple[int
     return int(wins.sum()), int(losses.sum()), int(tied.sum())
 
 
+def _needed(family: int, level: float) -> int:
+    """So many draws that the smallest p-value there can be passes the correction for all comparisons with room."""
+    return math.ceil(round(2 * family / (1 - level), 6))
+
+
 def _too_few_draws(result: Comparisons) -> list[Note]:
     """Many comparisons need many draws: the smallest p-value that is possible, corrected, may not be small enough."""
     family = max(map(result.family, result.evaluation.specs), default=0)
     bootstrap = result.deciding == "paired-bootstrap"
     draws = result.sampling.resamples if bootstrap else result.trials
     alpha = 1 - result.sampling.level
-    if family / (draws + 1) <= alpha:
+    if family / (draws + 1) <= alpha or (result.further is not None and not bootstrap):
         return []
-    name, needed = "resamples" if bootstrap else "trials", math.ceil(2 * family / alpha)
+    name, needed = "resamples" if bootstrap else "trials", _needed(family, result.sampling.level)
     use = way(f"{name}={needed}", f"--{name} {needed}")
     message = f"With {draws} draws no pair can be told apart after correction for {family} pairs. Use {use} or more."
     return [Note(message, "warning", "few-draws")]

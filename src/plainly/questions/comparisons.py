@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 from plainly.errors import UnknownName
@@ -82,7 +83,8 @@ class Comparison:
         return "≠" if self.winner is None else ">" if self.winner == self.system else "<"
 
     def json(self) -> Record:
-        return {**dataclasses.asdict(self), "significant": self.significant, "winner": self.winner}
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {**fields, "significant": self.significant, "winner": self.winner}
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,6 +97,7 @@ class Comparisons(Result):
     tests: tuple[Test, ...]
     sampling: Sampling
     trials: int
+    further: int | None = None  # so many trials, in all, where ``trials`` are too few to tell
     over: str = "items"
     by: str | None = None
     subsets: tuple[tuple[str, Comparisons], ...] = ()
@@ -123,10 +126,15 @@ class Comparisons(Result):
 
     def pair(self, spec: str, system: str, other: str) -> Comparison:
         """The deciding comparison of two systems, in whichever order it was made."""
-        for pair in self.decided(spec):
-            if {pair.system, pair.baseline} == {system, other}:
-                return pair
-        raise UnknownName("pair of systems", f"{system}, {other}", self.evaluation, see="plainly compare --help")
+        pair = self._pair_of.get((spec, frozenset((system, other))))
+        if pair is None:
+            raise UnknownName("pair of systems", f"{system}, {other}", self.evaluation, see="plainly compare --help")
+        return pair
+
+    @cached_property
+    def _pair_of(self) -> dict[tuple[str, frozenset[str]], Comparison]:
+        decided = (pair for pair in self.comparisons if pair.test == self.deciding)
+        return {(pair.metric, frozenset((pair.system, pair.baseline))): pair for pair in decided}
 
     def beats(self, spec: str, system: str, other: str) -> bool:
         """Whether the first may be called better than the second."""
@@ -174,6 +182,7 @@ class Comparisons(Result):
             "level": self.sampling.level,
             "resamples": self.sampling.resamples,
             "trials": self.trials,
+            "further_trials": self.further,
             "unit": self.unit,
             "baseline": self.baseline,
             "deciding_test": self.deciding,
@@ -233,7 +242,8 @@ class Comparisons(Result):
             unit = self.unit if self.over == "items" else self.over
             draws.append(f"paired bootstrap over {unit}, {self.sampling.resamples} draws")
         if "approximate-randomisation" in self.tests:
-            draws.append(f"approximate randomisation, {self.trials} trials")
+            further = f", or {self.further} where these are too few" if self.further else ""
+            draws.append(f"approximate randomisation, {self.trials} trials{further}")
         name = self.evaluation.evalset.name
         items = f"{counted(self.evaluation.n, 'item')}{f' of {name}' if name else ''}"
         return f"{items}. {'; '.join(draws)}; seed {self.sampling.seed}. Claims rest on {self.deciding}."

@@ -53,6 +53,8 @@ def p_value(p: float | None, decimals: int | None = None) -> str:
         return "undefined"
     if decimals is not None:
         return f"<.{1:0{decimals}d}" if p < 10**-decimals else f"{p:.{decimals}f}"
+    if p < 0.00005:
+        return "<0.0001"
     return f"{p:.4f}" if p < 0.01 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 

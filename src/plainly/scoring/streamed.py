@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from plainly.evalset import EvalSet, shown_fingerprint
 from plainly.inputs.batch import Reading
 from plainly.inputs.corpus import Corpus
 from plainly.inputs.parts import Part
+from plainly.machine import handling
 from plainly.progress import Progress, Tell, unseen
 from plainly.protocol import Floats, Metric, Needs
 from plainly.sampling import Sampling
@@ -175,18 +176,8 @@ def _of_bins(corpus: Corpus, metrics: Mapping[str, Metric], totals: Totals, samp
 def _uninterrupted() -> Iterator[None]:
     """Let Ctrl-C and a request to end wait: sums that were half added would be no sums."""
     caught: list[int] = []
-    before: dict[int, Any] = {}
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, lambda caught_now, _: caught.append(caught_now))
-    except ValueError:  # not in the main thread, where signals do not come
+    with handling(lambda number, _: caught.append(number), signal.SIGINT, signal.SIGTERM):
         yield
-        return
-    try:
-        yield
-    finally:
-        for held, handler in before.items():
-            signal.signal(held, handler)
     if caught:
         signal.raise_signal(caught[0])
 

@@ -1,55 +1,19 @@
-"""Is the difference real? Paired tests for any metric whose rows add up, corrections for many tests, and their power.
+"""Is the difference real? The paired bootstrap, corrections for many tests, and their power; see ``swaps`` too.
 
 Both tests draw the random numbers that sacrebleu draws, in its order, so that the same seed gives its p-values.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from plainly.stats.resample import Floats, Score, Weights, chunk_size, sum_by_group, weighted_sums
+from plainly.stats.resample import Floats
 
 # Sums in another order differ in the last digits; two differences closer than this share of the scores' size are equal.
-_ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Swaps:
-    """Trials of randomisation: a coin decides for each item, or whole group, which system wrote which output."""
-
-    trials: int
-    seed: int
-    groups: tuple[str, ...] | None = None
-
-    def totals(self, tables: Sequence[Floats]) -> list[Floats]:
-        """For every trial the sum of each table's rows where the coin showed heads; all tables share the coins."""
-        return weighted_sums([sum_by_group(table, self.groups) for table in tables], self._coins)
-
-    def _coins(self, units: int) -> Iterator[Weights]:
-        rng = np.random.default_rng(self.seed)
-        # NumPy makes 32 coins from one random number and drops the rest at the end of a call: with chunks of a multiple
-        # of 32 the coins are the same however they are chunked.
-        step = max(32, chunk_size(units) // 32 * 32)
-        for start in range(0, self.trials, step):
-            size = (min(step, self.trials - start), units)
-            yield rng.integers(2, size=size, dtype=np.bool_).astype(np.float32)
-
-
-def randomised_differences(score: Score, heads: tuple[Floats, Floats], totals: tuple[Floats, Floats]) -> Floats:
-    """The differences under the null, from both systems' sums where the coin showed heads and overall."""
-    first = heads[0] + (totals[1] - heads[1])
-    second = heads[1] + (totals[0] - heads[0])
-    return np.asarray(score(first)[..., 0] - score(second)[..., 0])
-
-
-def randomisation_p(differences: Floats, observed: float, *, size: float = 1.0) -> float:
-    """Two-sided p-value of approximate randomisation (Noreen 1989; Riezler & Maxwell 2005).
-
-    A trial as extreme as the observed difference counts, without which a test on few items rejects too often;
-    sacrebleu counts only more extreme ones, which is the same as soon as more than a dozen items differ.
-    """
-    return _share(np.abs(differences), abs(observed), size)
+ROUNDING = 1e-9
 
 
 def bootstrap_p(differences: Floats, observed: float, *, size: float = 1.0) -> float:
@@ -61,20 +25,20 @@ def bootstrap_p(differences: Floats, observed: float, *, size: float = 1.0) -> f
     distances = np.abs(differences)
     with np.errstate(invalid="ignore"):
         centred = distances - np.nanmean(distances) if np.isfinite(distances).any() else distances
-    return _share(centred, abs(observed), size)
+    return share_reached(centred, abs(observed), size)
 
 
 def two_sided_bootstrap_p(differences: Floats, observed: float, *, size: float = 1.0) -> float:
     """Two-sided p-value of the bootstrap shifted to the null: how often chance alone is as far from zero."""
-    return _share(np.abs(differences - observed), abs(observed), size)
+    return share_reached(np.abs(differences - observed), abs(observed), size)
 
 
-def _share(null: Floats, observed: float, size: float) -> float:
+def share_reached(null: Floats, observed: float, size: float) -> float:
     """(1 + how many reach the observed) / (1 + how many), so that no p-value is 0 (Davison & Hinkley 1997)."""
     defined = null[np.isfinite(null)]
     if not np.isfinite(observed) or not len(defined):
         return float("nan")
-    reached = int(np.sum(defined >= observed - _ROUNDING * size))
+    reached = int(np.sum(defined >= observed - ROUNDING * size))
     return (reached + 1) / (len(defined) + 1)
 
 
@@ -115,11 +79,10 @@ class Spread:
 
 def spread_of(left_out: Floats) -> Spread:
     """The spread of a difference from its values with each item or group left out once: jackknife pseudo-values."""
-    units = len(left_out)
-    if units < 2:
-        return Spread(float("nan"), units)
-    pseudo = (units - 1) * (np.nanmean(left_out) - left_out) if np.isfinite(left_out).any() else left_out
-    return Spread(float(np.nanstd(pseudo, ddof=1)) if np.isfinite(pseudo).any() else float("nan"), units)
+    defined = left_out[np.isfinite(left_out)]
+    # A pseudo-value is (units − 1) times how far a value lies below their mean (Efron & Tibshirani 1993, Eq. 11.5).
+    deviation = (len(left_out) - 1) * float(defined.std(ddof=1)) if len(defined) > 1 else math.nan
+    return Spread(deviation, len(left_out))
 
 
 def detectable(standard_error: float, units: int, *, level: float, family: int = 1, power: float = 0.8) -> float:
@@ -127,12 +90,18 @@ def detectable(standard_error: float, units: int, *, level: float, family: int =
 
     Holm's correction asks of the first claim what Bonferroni's asks. Student's t, since the spread is estimated.
     """
-    from scipy.special import stdtrit
-
     if units < 2 or not np.isfinite(standard_error):
         return float("nan")
+    return _detectable_errors(units, level, family, power) * standard_error
+
+
+@lru_cache
+def _detectable_errors(units: int, level: float, family: int, power: float) -> float:
+    """The same in standard errors."""
+    from scipy.special import stdtrit
+
     tail = (1 - level) / (2 * max(family, 1))
-    return float((stdtrit(units - 1, 1 - tail) + stdtrit(units - 1, power)) * standard_error)
+    return float(stdtrit(units - 1, 1 - tail) + stdtrit(units - 1, power))
 
 
 def clusters(order: Sequence[str], beats: Callable[[str, str], bool]) -> list[list[str]]:

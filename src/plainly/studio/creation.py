@@ -6,7 +6,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from plainly.progress import Progress, unseen
 from plainly.studio import people, schema
 from plainly.studio.project import Project, with_path
 from plainly.studio.results import NewProject
-from plainly.studio.store import Store, create_tables, note, shown
+from plainly.studio.store import Store, create_tables, keep_fact, note, shown
 
 
 def create(
@@ -31,9 +31,8 @@ def create(
     create_tables(store)
 
     def work(connection: Connection) -> str:
-        now = str(time.time())
-        about = [{"key": "project", "value": project.to_json()}, {"key": "created_at", "value": now}]
-        connection.execute(insert(schema.about), about)
+        keep_fact(connection, "project", project.to_json())
+        keep_fact(connection, "created_at", str(time.time()))
         add_items(connection, items)
         note(connection, "command line", "create", {"items": len(items)})
         return people.owner_path(connection)
@@ -71,6 +70,20 @@ def make_item(
         "feedback": None if feedback is None else _storable(feedback),
         "taken": 0,
     }
+
+
+class Items:
+    """Items as they come, each once; ``place`` says where one stands."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._places: dict[Hashable, int] = {}
+
+    def place(self, key: Hashable, source: str, outputs: Sequence[tuple[str, str]], **more: Any) -> int:
+        if key not in self._places:
+            self._places[key] = len(self.rows)
+            self.rows.append(make_item(source, outputs, **more))
+        return self._places[key]
 
 
 def gather(
@@ -142,8 +155,7 @@ def _quality_items(project: Project, directory: Path) -> Iterator[dict[str, Any]
         if not path:
             continue
         table = inputs.read_table(directory / path)
-        for row in range(len(table)):
-            record = {name: column[row] for name, column in table.columns.items()}
+        for row, record in enumerate(table.records()):
             yield _quality_item(record, kind, row + 1, tokens=project.data.tokens, where=table.where(row))
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, cast, get_args
 
 from plainly.errors import BadInput, UnknownName, did_you_mean
-from plainly.files import read_whole, write_whole
+from plainly.files import read_shipped, read_toml, write_whole
 from plainly.stats.agreement import AlphaDistance
 
 TaskName = Literal["rating", "operations", "ranking"]
@@ -23,8 +22,7 @@ TASKS: tuple[TaskName, ...] = get_args(TaskName)
 # For a study that does not say: with a fixed number of ratings more sentences always beat more raters, and beyond two
 # raters a sentence nothing was gained (Schwarzer and Kauchak 2018, section 3.2). ``plainly plan`` works it out anew.
 _OVERLAP = 2
-_HERE = Path(__file__).parent
-_PROTOCOLS = _HERE / "protocols"
+_PROTOCOLS = Path(__file__).parent / "protocols"
 _TYPES: Mapping[str, Any] = {"str": str, "int": int, "float": (int, float), "bool": bool, "tuple[str, ...]": tuple}
 T = TypeVar("T")
 
@@ -189,17 +187,9 @@ def protocols() -> tuple[str, ...]:
 
 def read_project(path: Path) -> Project:
     """The project in a TOML file, or an error that names the key."""
-    try:
-        content = _toml(path)
-    except FileNotFoundError:
-        raise BadInput(f"There is no {path}. Make one: plainly studio create {path} --help") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} is not TOML: {error}.") from None
-    return parse_project(content, where=str(path))
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    return tomllib.loads(read_whole(path).decode("utf-8"))
+    if not path.exists():
+        raise BadInput(f"There is no {path}. Make one: plainly studio create {path} --help")
+    return parse_project(read_toml(path), where=str(path))
 
 
 class ProjectOptions(TypedDict, total=False):
@@ -267,7 +257,7 @@ def parse_project(content: Mapping[str, Any], *, where: str = "the project") -> 
 
 def _with_protocol(project: Project, values: Mapping[str, Any]) -> Project:
     if project.task != "rating":
-        guide = _toml(_HERE / "guides.toml")[project.task].strip()
+        guide = read_shipped(__file__, "guides.toml")[project.task].strip()
         return replace(project, scales=(), instructions=project.instructions or guide)
     if project.scales and "protocol" not in values:
         return replace(project, protocol="own", instructions=project.instructions or project.name)
@@ -275,7 +265,7 @@ def _with_protocol(project: Project, values: Mapping[str, Any]) -> Project:
         return project
     if project.protocol not in protocols():
         raise UnknownName("protocol", project.protocol, protocols(), see="docs/studio.md")
-    paper = _toml(_PROTOCOLS / f"{project.protocol}.toml")
+    paper = read_shipped(__file__, f"protocols/{project.protocol}.toml")
     scales = tuple(_build(RatingScale, row, project.protocol) for row in paper["scales"])
     return replace(project, scales=scales, instructions=project.instructions or paper["instructions"].strip())
 
