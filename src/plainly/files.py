@@ -6,12 +6,12 @@ import os
 import select
 import stat
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from plainly import limits
-from plainly.errors import BadInput, way
+from plainly.errors import BadInput, did_you_mean, way
 
 # How files of ours begin: a page, every item's scores, rows set aside, JSON of any command, figures.
 _MARKS = (
@@ -65,6 +65,14 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         raise BadInput(f"{path!r} is no path to a TOML file.") from None
     except ValueError as error:  # not TOML, not UTF-8, or no name for a file
         raise BadInput(f"{path} is not TOML: {error}.") from None
+
+
+def check_keys(table: Mapping[str, Any], known: Iterable[str], where: str) -> None:
+    """Raise where such a file has a setting that nobody reads."""
+    for key in table:
+        if key not in known:
+            said = f"{where}: unknown setting {key!r}.{did_you_mean(key, known)}"
+            raise BadInput(f"{said} It may hold: {', '.join(sorted(known))}")
 
 
 def bounded(file: IO[bytes], name: str) -> bytes:
