@@ -13,7 +13,8 @@ import pytest
 
 import plainly
 from plainly.cli import main
-from plainly.evalset import EvalSet
+from plainly.errors import BadInput
+from plainly.evalset import ABSENT, EvalSet
 from plainly.metrics.learned import judge, scorecache, sle
 from plainly.questions.operations.labelling import label
 from plainly.registry import metric
@@ -163,6 +164,13 @@ def test_coverage_says_what_became_of_the_sentences() -> None:
     assert copied["coherence"].corpus["signs"] == 0
 
 
+def test_sentences_end_as_in_the_language_of_the_texts() -> None:
+    german = "Am 3. Oktober kam Dr. Meier. Sie blieb lange."
+    texts = {"sources": [german], "outputs": [german], "metrics": ["coverage"], "intervals": False}
+    assert plainly.score(**texts, language="de")["coverage"].corpus["source_sentences"] == 2
+    assert plainly.score(**texts)["coverage"].corpus["source_sentences"] != 2
+
+
 def test_operations_are_labelled_sentence_by_sentence_inside_documents() -> None:
     source = f"{' '.join(SENTENCES[:2])} It is old and it leaks. He has a dog."
     output = "The old bridge was rebuilt by engineers in 1932. It is old. It leaks. Nobody knows what became of kings."
@@ -233,3 +241,28 @@ def test_a_run_that_lacks_items_is_scored_on_the_others(tmp_path: Path, capsys: 
     scores = result["systems"][0]["scores"]
     assert scores["bleu"]["value"] == pytest.approx(100)  # of the two copies that there are
     assert any(warning["code"] == "missing-outputs" for warning in result["warnings"])
+
+
+def test_runs_that_lack_items_are_compared_on_what_both_have() -> None:
+    words = ["one", "two", "three", "four", "five", "six"]
+    whole = [" ".join(words[:n]) for n in (1, 2, 3, 4, 5, 6)]
+    longer = [f"{text} and more" for text in whole]
+    lacking = [ABSENT, *whole[1:]]  # without the shortest, its mean is larger than that of all
+    evalset = EvalSet.of(["x"] * 6)
+    outputs = {"whole": whole, "lacking": lacking, "longer": longer}
+    result = plainly.compare(evalset=evalset, outputs=outputs, metrics=["length"], resamples=200, trials=200)
+    by_pair = {(pair.baseline, pair.system): pair for pair in result.comparisons}
+    assert list(by_pair) == [("whole", "lacking"), ("whole", "longer"), ("lacking", "longer")]
+    assert (by_pair["whole", "lacking"].difference, by_pair["whole", "lacking"].n) == (0, 5)
+    assert by_pair["lacking", "longer"].n == 5
+    assert by_pair["whole", "longer"].n == 6
+    assert by_pair["whole", "lacking"].ties == 5
+    assert any("lacks 1 item of 6" in note.message for note in result.notes())
+    against = plainly.compare(evalset=evalset, outputs=outputs, metrics=["length"], baseline="lacking", resamples=200)
+    assert {(pair.baseline, pair.system, pair.n) for pair in against.comparisons} == {
+        ("lacking", "whole", 5),
+        ("lacking", "longer", 5),
+    }
+    alone = {"whole": whole, "other": [whole[0], *[ABSENT] * 5], "lacking": lacking}
+    with pytest.raises(BadInput, match="no two items in common"):
+        plainly.compare(evalset=evalset, outputs=alone, metrics=["length"])

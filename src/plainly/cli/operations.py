@@ -40,14 +40,17 @@ def _compare(args: argparse.Namespace) -> Result:
 
 
 def _label(args: argparse.Namespace) -> Result | None:
+    sentence = "sentence" if args.unit == "sentence" else None
+    if sentence:
+        args.unit = None  # texts come whole, so that what was added and what was merged is labelled too
     with inputs.opened(args) as data:
         if isinstance(data, Corpus):
-            if args.unit:
+            if sentence:
                 raise BadInput("--unit is for texts that are held in memory. Use it with --engine memory.")
             return _label_corpus(data, args)
         options.check_targets(args, args.output)
         processes = args.processes or cores()
-        asked = {"labeller": args.labeller, "processes": processes, "progress": bar, "unit": args.unit}
+        asked = {"labeller": args.labeller, "processes": processes, "progress": bar, "unit": sentence}
         labelled = labelling.label(data, **asked)
     if args.format is not None and not args.output:
         return labelled

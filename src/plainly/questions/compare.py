@@ -8,12 +8,15 @@ from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from plainly.errors import BadInput, UnknownName, way
+from plainly.evalset import Absent
 from plainly.inputs.texts import TextArguments
 from plainly.protocol import Better, Floats, Metric
 from plainly.questions.comparisons import TESTS, Comparison, Comparisons, Test, corrected
 from plainly.questions.score import Asked, asked
+from plainly.render.numbers import counted
 from plainly.result import Note
 from plainly.sampling import Sampling, SamplingOptions
 from plainly.scoring import references, subsets
@@ -65,13 +68,15 @@ def compare(
     if over != "items":
         if by is not None:
             raise BadInput(f"{way('by=', '--by')} and {way('over=', '--over')} go one at a time.")
+        if lacking := _lacking(evaluation):
+            raise BadInput(f"{next(iter(lacking))} lacks items, and {way('over=', '--over')} needs complete runs.")
         drawn = references.draw(evaluation, over=over)
         evaluation = references.with_intervals(evaluation, drawn, over=over)
     if by is None:
         result = dataclasses.replace(test.run(evaluation, drawn), over=over)
     else:
         result = _by_subset(evaluation, by, divided, test)
-    remarks = (*result.remarks, *_too_few_draws(result))
+    remarks = (*result.remarks, *_incomplete(evaluation), *_too_few_draws(result))
     return dataclasses.replace(result, remarks=remarks)
 
 
@@ -84,6 +89,7 @@ class _Tests:
     trials: int
     sampling: Sampling
     further: int | None = None  # so many trials, in all, for pairs that need more than ``trials``
+    pairs: frozenset[tuple[str, str]] | None = None  # None: all that ``baseline`` says
 
     def planned(self, evaluation: Evaluation, *, subsets: int) -> "_Tests":
         """With as many trials as all comparisons need."""
@@ -115,6 +121,39 @@ class _Tests:
 
     def run(self, evaluation: Evaluation, drawn: Drawn | None = None) -> Comparisons:
         """Every comparison, corrected; ``drawn`` holds other draws for the bootstrap."""
+        names = list(evaluation)
+        comparisons = [
+            comparison
+            for part, pairs in self._on_common_items(evaluation)
+            for comparison in dataclasses.replace(self, pairs=pairs)._compared(part, drawn)
+        ]
+        # As they come where every run is complete; each pair stands by its place in the list of systems.
+        comparisons.sort(
+            key=lambda one: (evaluation.specs.index(one.metric), names.index(one.baseline), names.index(one.system))
+        )
+        return self.result(evaluation, corrected(comparisons))
+
+    def _on_common_items(self, evaluation: Evaluation) -> list[tuple[Evaluation, frozenset[tuple[str, str]] | None]]:
+        """The evaluation, with all pairs; where runs lack items, a part for each set of items that pairs share."""
+        lacking = _lacking(evaluation)
+        if not lacking:
+            return [(evaluation, None)]
+        every = np.ones(evaluation.n, dtype=bool)
+        parts: dict[bytes, set[tuple[str, str]]] = {}
+        for pair in combinations(evaluation, 2):
+            if self.baseline is None or self.baseline in pair:
+                both = ~(lacking.get(pair[0], ~every) | lacking.get(pair[1], ~every))
+                if both.sum() < 2:
+                    raise BadInput(f"{pair[0]} and {pair[1]} have no two items in common. Compare others with them.")
+                parts.setdefault(both.tobytes(), set()).update((pair, pair[::-1]))
+        shared: list[tuple[Evaluation, frozenset[tuple[str, str]] | None]] = []
+        for mask, pairs in parts.items():
+            chosen = evaluation.chosen(np.frombuffer(mask, dtype=bool))
+            kept = {system: chosen.systems[system] for system in chosen if any(system in pair for pair in pairs)}
+            shared.append((dataclasses.replace(chosen, systems=kept), frozenset(pairs)))
+        return shared
+
+    def _compared(self, evaluation: Evaluation, drawn: Drawn | None) -> list[Comparison]:
         sampling, groups = self.sampling, evaluation.evalset.groups
         units = len(next(iter(evaluation.of_metric(evaluation.specs[0]).values())).rows)
         resampler = Resampler(units, sampling.resamples, sampling.seed, groups)
@@ -123,7 +162,7 @@ class _Tests:
         for spec in evaluation.specs:
             measured = _Measured(evaluation.of_metric(spec), resampler, swaps, self, drawn.get(spec) if drawn else None)
             comparisons += measured.comparisons(spec, evaluation)
-        return self.result(evaluation, corrected(comparisons))
+        return comparisons
 
     def result(self, evaluation: Evaluation, comparisons: Sequence[Comparison], **options: Any) -> Comparisons:
         return Comparisons(
@@ -170,10 +209,12 @@ class _Measured:
         return [comparison for b, s in self._pairs() for comparison in self._pair(spec, b, s, evaluation)]
 
     def _pairs(self) -> list[Pair]:
-        if self.tests.baseline is None:
-            return list(combinations(range(len(self.names)), 2))
-        base = self.names.index(self.tests.baseline)
-        return [(base, other) for other in range(len(self.names)) if other != base]
+        pairs = list(combinations(range(len(self.names)), 2))
+        if self.tests.baseline is not None:
+            base = self.names.index(self.tests.baseline)
+            pairs = [(base, other) for other in range(len(self.names)) if other != base]
+        wanted = self.tests.pairs
+        return [pair for pair in pairs if wanted is None or (self.names[pair[0]], self.names[pair[1]]) in wanted]
 
     def _pair(self, spec: str, b: int, s: int, evaluation: Evaluation) -> list[Comparison]:
         system, baseline = (self.scores[self.names[at]] for at in (s, b))
@@ -294,6 +335,25 @@ def _outcomes(differences: Floats, *, better: Better, scale: float) -> tuple[int
 def _needed(family: int, level: float) -> int:
     """So many draws that the smallest p-value there can be passes the correction for all comparisons with room."""
     return math.ceil(round(2 * family / (1 - level), 6))
+
+
+def _lacking(evaluation: Evaluation) -> dict[str, npt.NDArray[np.bool_]]:
+    """The items that systems did not write anything for, where the texts are at hand and any are lacking."""
+    absent = {
+        system: np.array([isinstance(text, Absent) for text in (evaluation.outputs or {}).get(system, ())])
+        for system in evaluation
+    }
+    return {system: items for system, items in absent.items() if items.any()}
+
+
+def _incomplete(evaluation: Evaluation) -> list[Note]:
+    return [
+        Note(
+            f"{system} lacks {counted(int(items.sum()), 'item')} of {evaluation.n}: it is compared with every other "
+            "system on the items that both have."
+        )
+        for system, items in _lacking(evaluation).items()
+    ]
 
 
 def _too_few_draws(result: Comparisons) -> list[Note]:

@@ -43,15 +43,21 @@ def align(source: Text, output: Text, *, encoder: bool = True) -> Alignment:
     return align_many([source], [output], encoder=encoder)[0]
 
 
-def align_many(sources: Sequence[Text], outputs: Sequence[Text], *, encoder: bool = True) -> list[Alignment]:
-    """The alignments of many pairs of texts, whose sentences are encoded together, each once."""
-    sides = [(_sentences(source), _sentences(output)) for source, output in zip(sources, outputs, strict=True)]
+def align_many(
+    sources: Sequence[Text], outputs: Sequence[Text], *, encoder: bool = True, language: str = "en"
+) -> list[Alignment]:
+    """The alignments of many pairs of texts, whose sentences are encoded together, each once; sentences end as in the
+    ``language``."""
+    sides = [
+        (_sentences(source, language), _sentences(output, language))
+        for source, output in zip(sources, outputs, strict=True)
+    ]
     vectors = _vectors([sentence.text for pair in sides for side in pair for sentence in side]) if encoder else None
     return [aligned(source, output, vectors) for source, output in sides]
 
 
-def _sentences(text: Text) -> Sequence[PlacedSentence]:
-    return sentences_of(text) if isinstance(text, str) else text
+def _sentences(text: Text, language: str) -> Sequence[PlacedSentence]:
+    return sentences_of(text, language) if isinstance(text, str) else text
 
 
 def aligned(

@@ -68,7 +68,7 @@ class Alignment:
         return tally
 
 
-def sentences_of(text: str) -> tuple[PlacedSentence, ...]:
+def sentences_of(text: str, language: str = "en") -> tuple[PlacedSentence, ...]:
     """The sentences of a text with their places.
 
     A line that is short or followed by a blank line ends a sentence, so that headings and points of a list are
@@ -79,7 +79,7 @@ def sentences_of(text: str) -> tuple[PlacedSentence, ...]:
     return tuple(
         PlacedSentence(text[start + a : start + b], start + a, start + b)
         for start, end in pieces
-        for a, b in boundaries.spans(text[start:end])
+        for a, b in boundaries.spans(text[start:end], language)
     )
 
 

@@ -11,6 +11,7 @@ from plainly.metrics.documents.align import align_many
 from plainly.metrics.documents.alignment import HAPPENED, Alignment
 from plainly.metrics.means import MeanMetric, ratio
 from plainly.protocol import Floats
+from plainly.text.languages import language as known_language
 
 _BLOCK = 64  # documents whose alignments are held at once
 _OF_SOURCE = (*(name for name in HAPPENED if name != "added"), "moved")
@@ -21,16 +22,22 @@ class Coverage(MeanMetric):
     """The share of the source's sentences that the output covers, and what became of the sentences."""
 
     meaning: bool = False
+    language: str = "en"
 
     name: ClassVar[str] = "coverage"
     outputs: ClassVar[tuple[str, ...]] = ("covered", *_OF_SOURCE, "added", "sentences", "source_sentences")
     shown: ClassVar[tuple[str, ...]] = ("covered", *_OF_SOURCE, "added")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known_language(self.language)
+
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         rows = np.zeros((len(outputs), len(_OF_SOURCE) + 4))
         for start in range(0, len(outputs), _BLOCK):
             stop = start + _BLOCK
-            alignments = align_many(evalset.sources[start:stop], outputs[start:stop], encoder=self.meaning)
+            texts = evalset.sources[start:stop], outputs[start:stop]
+            alignments = align_many(*texts, encoder=self.meaning, language=self.language)
             rows[start:stop] = [_row(alignment) for alignment in alignments]
         return rows
 

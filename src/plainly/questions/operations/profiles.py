@@ -184,8 +184,13 @@ def profile_labelled(labelled: LabelledPairs) -> Profile:
     for pair in labelled.pairs:
         systems.setdefault(pair.part, []).append(pair)
     several = {system: profile(pairs, name=system) for system, pairs in systems.items()} if len(systems) > 1 else {}
-    made = {"labeller": labelled.labeller, "notice": labelled.notice, "documents": labelled.documents}
-    return replace(profile(labelled.pairs), systems=several, **made)
+    return replace(
+        profile(labelled.pairs),
+        systems=several,
+        labeller=labelled.labeller,
+        notice=labelled.notice,
+        documents=labelled.documents,
+    )
 
 
 def _moments(sizes: Sequence[int]) -> tuple[float, float]:
