@@ -121,8 +121,8 @@ def test_documents_come_from_files_frames_and_mappings(tmp_path: Path) -> None:
 def test_a_recipe_names_what_it_does_not_know(tmp_path: Path) -> None:
     path = tmp_path / "recipe.toml"
     for text, message in (
-        ("spam = 1", "unknown key 'spam'. Did you mean 'span'"),
-        ("[fit]\nepoch = 1", r"\[fit\]: unknown key 'epoch'. Did you mean 'epochs'"),
+        ("spam = 1", "unknown setting 'spam'. Did you mean 'span'"),
+        ("[fit]\nepoch = 1", r"\[fit\]: unknown setting 'epoch'. Did you mean 'epochs'"),
         ("fit = 3", r"\[fit\]: expected a table, not 3"),
         ("[fit]\nepochs = 'three'", r"\[fit\]: epochs must be float, not 'three'"),
         ("span = ", "is no recipe"),

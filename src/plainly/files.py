@@ -70,6 +70,14 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         raise BadInput(f"{path} is not TOML: {error}.") from None
 
 
+def check_keys(table: Mapping[str, Any], known: Iterable[str], where: str) -> None:
+    """Raise where such a file has a setting that nobody reads."""
+    for key in table:
+        if key not in known:
+            said = f"{where}: unknown setting {key!r}.{did_you_mean(key, known)}"
+            raise BadInput(f"{said} It may hold: {', '.join(sorted(known))}")
+
+
 def typed(kind: type[T], values: Mapping[str, Any], where: str) -> T:
     """A dataclass from a table of a TOML file, or an error that names the key; lists become tuples.
 
@@ -78,9 +86,7 @@ def typed(kind: type[T], values: Mapping[str, Any], where: str) -> T:
     if not isinstance(values, Mapping):
         raise BadInput(f"{where}: expected a table, not {values!r}.")
     known = {entry.name: entry for entry in fields(cast("Any", kind))}
-    for key in values:
-        if key not in known:
-            raise BadInput(f"{where}: unknown key {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
+    check_keys(values, known, where)
     for name, entry in known.items():
         if name not in values and entry.default is MISSING and entry.default_factory is MISSING:
             raise BadInput(f"{where}: {name!r} is missing.")
