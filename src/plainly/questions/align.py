@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
+from plainly.arguments import public
 from plainly.errors import BadInput, way
 from plainly.files import check_directory
 from plainly.inputs.alignments import SUFFIXES, read_alignments, record, write_alignments
@@ -59,6 +60,7 @@ class Alignments(Result):
         return [*self.taken, *(Note(f"Wrote {path}.") for path in self.saved)]
 
 
+@public
 def align(
     data: Any = None,
     *,

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from plainly.arguments import public
 from plainly.errors import BadInput, UnknownName, way
 from plainly.inputs.texts import TextArguments
 from plainly.protocol import Better, Floats, Metric
@@ -37,6 +38,7 @@ class CompareOptions(TextArguments, SamplingOptions, Asked, total=False):
     """What compare takes beside its own options: texts, how to draw, what to measure."""
 
 
+@public
 def compare(
     data: Any = None,
     *,
