@@ -292,7 +292,7 @@ def test_one_pair_in_a_service() -> None:
     assert not outcome
     assert outcome.findings[0].rule == "markdown"
     assert plainly.check(SOURCE, "").findings[0].rule == "empty"
-    with pytest.raises(PlainlyError, match="two texts"):
+    with pytest.raises(PlainlyError, match="output= takes a text"):
         plainly.check(SOURCE, None)  # type: ignore[arg-type]
 
 

@@ -15,7 +15,8 @@ PACKAGE = ROOT / "src" / "plainly"
 # One name each level, the lowest first: a room imports only from rooms before it.
 ORDER = (
     # foundation
-    "errors", "limits", "machine", "files", "sampling", "progress", "evalset", "protocol", "registry", "text", "result",
+    "errors", "arguments", "limits", "machine", "files", "sampling", "progress", "evalset", "protocol", "registry",
+    "text", "result",
     "render",  # results as text, plots and files
     "stats", "metrics",  # knowledge: arrays in, numbers out
     "inputs",  # the door

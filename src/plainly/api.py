@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from plainly import registry
+from plainly.arguments import public
 from plainly.evalset import EvalSet
 from plainly.protocol import Metric
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from plainly.scoring.scores import Evaluation, SystemScores
 
 
+@public
 def load(name: str) -> EvalSet:
     """A named evaluation set, ``"asset/test"``; fetched at first use. See ``plainly data list``."""
     from plainly import data
@@ -24,6 +26,7 @@ def load(name: str) -> EvalSet:
     return data.load(name)
 
 
+@public
 def systems(name: str) -> Mapping[str, tuple[str, ...]]:
     """The named outputs of a named set, by system, read when asked for: ``systems("asset/test")["ACCESS"]``."""
     from plainly import data
@@ -31,6 +34,7 @@ def systems(name: str) -> Mapping[str, tuple[str, ...]]:
     return _Outputs(name, data.systems(name))
 
 
+@public
 def metric(spec: str | Metric) -> Metric:
     """A metric as a value: ``metric("sari(variant=hf)")``."""
     return registry.metric(spec)

@@ -49,13 +49,13 @@ class TextArguments(TypedDict, total=False):
     ``language`` is the code of the language that the texts are in ("de"), or "auto" to have it found out.
     """
 
-    outputs: Sequence[str] | Outputs
-    sources: Sequence[str]
-    references: Sequence[Sequence[str]]
-    evalset: EvalSet
-    ids: Sequence[str]
-    groups: Sequence[str]
-    columns: Columns
+    outputs: Sequence[str] | Outputs | None
+    sources: Sequence[str] | None
+    references: Sequence[Sequence[str]] | None
+    evalset: EvalSet | None
+    ids: Sequence[Any] | None
+    groups: Sequence[Any] | None
+    columns: Columns | None
     language: str | None
 
 

@@ -123,6 +123,8 @@ def levelled_texts(
         sheet = read_table(documents)
         columns, where = {name: sheet.column(name) for name in _COLUMNS}, sheet.where
     else:
+        if isinstance(documents, bytes) or not hasattr(documents, "__getitem__"):
+            raise BadInput(f"documents= takes a table with the columns article, level and text, not {documents!r:.60}.")
         if absent := [name for name in _COLUMNS if name not in documents]:
             raise BadInput(f"The documents have no column {absent[0]!r}. They need article, level and text.")
         columns, where = {name: list(documents[name]) for name in _COLUMNS}, lambda row: f"Document {row + 1}"

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plainly.arguments import public
 from plainly.errors import BadInput, UnknownName
 from plainly.learn.documents import LevelledTexts, levelled_texts
 from plainly.learn.judge_training import JudgeTraining, chosen_device, train_judge
@@ -91,6 +92,7 @@ Errors are against the documents' own levels. {self._distance()}
         )
 
 
+@public
 def train(
     name: str = "sle",
     *,

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from plainly.arguments import public
 from plainly.errors import BadInput
 from plainly.files import write_whole
 from plainly.pages import paper
@@ -117,6 +118,7 @@ class Report(Result):
         return [*self.overview.notes(), *written]
 
 
+@public
 def report(
     data: Any = None,
     *,

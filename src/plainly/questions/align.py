@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
+from plainly.arguments import public
 from plainly.errors import BadInput, way
 from plainly.files import check_directory
 from plainly.inputs.alignments import SUFFIXES, read_alignments, record, write_alignments
@@ -70,6 +71,7 @@ def sentence_table(systems: Mapping[str, Mapping[str, int]]) -> Table:
     return Table(header, rows, caption="source sentences by what became of them, output sentences added")
 
 
+@public
 def align(
     data: Any = None,
     *,

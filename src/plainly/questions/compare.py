@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from plainly.arguments import public
 from plainly.errors import BadInput, UnknownName, way
 from plainly.evalset import Absent
 from plainly.inputs.texts import TextArguments
@@ -40,6 +41,7 @@ class CompareOptions(TextArguments, SamplingOptions, Asked, total=False):
     """What compare takes beside its own options: texts, how to draw, what to measure."""
 
 
+@public
 def compare(
     data: Any = None,
     *,

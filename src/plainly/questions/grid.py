@@ -13,6 +13,7 @@ from pathlib import Path
 
 import plainly
 from plainly import engines, protocol, registry
+from plainly.arguments import public
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.files import write_whole
@@ -92,6 +93,7 @@ class GridResult(Result):
         return [Note("\n".join([message, *steps])), *self.remarks]
 
 
+@public
 def grid(
     config: str | Path | Config,
     *,

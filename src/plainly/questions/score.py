@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack, cast, overload
 
 from plainly import registry
+from plainly.arguments import public
 from plainly.engines import Engine
 from plainly.engines import engine as engine_of
 from plainly.errors import BadInput, way
@@ -82,8 +83,14 @@ def score(
     over: Over = "items",
     **options: Unpack[ScoreOptions],
 ) -> Evaluation: ...
+@public
 def score(
-    data: Any = None, *, by: str | None = None, sanity: bool = False, over: Over = "items", **options: Any
+    data: Any = None,
+    *,
+    by: str | None = None,
+    sanity: bool = False,
+    over: Over = "items",
+    **options: Unpack[ScoreOptions],
 ) -> Evaluation | SystemScores:
     """Score outputs against sources and references, or against an evaluation set (``plainly.load``).
 

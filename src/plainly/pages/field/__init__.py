@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from plainly.arguments import public
 from plainly.errors import BadInput
 from plainly.files import write_whole
 from plainly.progress import Progress, unseen
@@ -39,6 +40,7 @@ class FieldSite(Result):
         return [*self.field.notes(), Note(wrote)]
 
 
+@public
 def field(
     sets: str | Sequence[str] | None = None,
     *,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from plainly import engines, registry
+from plainly.arguments import public
 from plainly.files import write_whole
 from plainly.inputs.texts import TextArguments, take
 from plainly.progress import Progress, unseen
@@ -143,6 +144,7 @@ class Audit(Result):
         }
 
 
+@public
 def audit(
     data: Any = None,
     *,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from plainly import registry
+from plainly.arguments import public
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
 from plainly.files import read_shipped
@@ -79,6 +80,7 @@ class Diagnosis(Result):
         return super().__repr__() or self.notes()[0].message
 
 
+@public
 def doctor(
     data: Any = None,
     *,

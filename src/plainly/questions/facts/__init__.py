@@ -8,6 +8,7 @@ The date changed: “1985” became “1885”.
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+from plainly.arguments import public
 from plainly.errors import BadInput
 from plainly.fidelity.check import LEAST, Checked, CheckSettings, check_pairs
 from plainly.fidelity.head import MODEL
@@ -20,6 +21,7 @@ __all__ = ["FactChecks", "facts"]
 _PART = 200  # pairs between two steps of the progress
 
 
+@public
 def facts(
     data: Any = None,
     *,

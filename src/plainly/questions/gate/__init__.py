@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from plainly import registry
+from plainly.arguments import public
 from plainly.errors import BadInput, UnknownName, way
 from plainly.evalset import EvalSet
 from plainly.inputs.texts import Inputs, TextArguments, take
@@ -36,6 +37,7 @@ class GateOptions(TextArguments, SamplingOptions, total=False):
     progress: Progress
 
 
+@public
 def gate(
     data: Any = None,
     *,
@@ -93,6 +95,7 @@ def gate(
     return Gate(inputs.evalset, outputs, asked_for, tuple(verdicts), tuple(seen), undecided, expired, evaluation)
 
 
+@public
 def check(
     source: str,
     output: str,
@@ -105,8 +108,6 @@ def check(
 
     Without rules and preset, the preset "plain".
     """
-    if not isinstance(source, str) or not isinstance(output, str):
-        raise BadInput(f"check takes two texts, not {type(source).__name__} and {type(output).__name__}.")
     asked_for = chosen(rules, preset if preset or rules else "plain")
     evalset = EvalSet.of([source], references=[tuple(references)] if references else None)
     segments: dict[str, Mapping[str, Any]] = {}

@@ -7,6 +7,7 @@ from typing import Unpack, get_args
 
 import numpy as np
 
+from plainly.arguments import public
 from plainly.errors import BadInput
 from plainly.questions.meta.described import described, estimate_record, few_items, shown
 from plainly.ratings import Judgements, Ratings, RatingsLike, take
@@ -105,6 +106,7 @@ def _standing_apart(agreement: DimensionAgreement) -> Table:
     return Table(header, rows, caption=caption, text_columns=frozenset({0, 5}))
 
 
+@public
 def agreement(
     ratings: RatingsLike,
     *,

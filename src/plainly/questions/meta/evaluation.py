@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
+from plainly.arguments import public
 from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
 from plainly.metrics.evidence import for_methods, is_ours
@@ -67,6 +68,7 @@ class MetaEvaluation(Result):
         return part.chart()
 
 
+@public
 def meta(
     ratings: RatingsLike,
     *,

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
+from plainly.arguments import public
 from plainly.questions.operations.labelling import LabelledPairs, LabellingOptions, annotated, label, set_name
 from plainly.questions.operations.profiles import Profile, profile, profile_labelled
 from plainly.typology.annotation import Pair
 
 
+@public
 def operations(data: Any = None, *, labeller: str = "light", **options: Unpack[LabellingOptions]) -> Profile:
     """How often each operation occurs, on how many words and with which others.
 

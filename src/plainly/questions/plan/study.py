@@ -6,6 +6,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from plainly.arguments import public
 from plainly.errors import BadInput
 from plainly.questions.plan import resampling
 from plainly.questions.plan.components import (
@@ -165,6 +166,7 @@ def _cells(point: Point) -> tuple[str, ...]:
     )
 
 
+@public
 def plan(
     ratings: RatingsLike = "simplicity-da",
     *,

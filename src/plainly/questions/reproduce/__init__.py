@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
+from plainly.arguments import public
 from plainly.errors import BadInput, UnknownName, way
 from plainly.machine import cores
 from plainly.progress import Progress, unseen
@@ -21,6 +22,7 @@ __all__ = ["RECIPES", "Cell", "RecipeOptions", "Reproduction", "recipe", "recipe
 RECIPES = ("fkgl-gaming", "assetann", "bleu-splitting", "sle", "tradeoff")
 
 
+@public
 def reproduce(
     name: str,
     *,
