@@ -1,12 +1,13 @@
 """``plainly facts``: what happened to numbers, names, negations and claims."""
 
 import argparse
-from pathlib import Path
 
 from plainly.cli import inputs, options
 from plainly.cli.progress import bar
 from plainly.errors import BadInput
 from plainly.fidelity.head import MODEL
+from plainly.files import read_whole
+from plainly.inputs.lines import decode, split_lines
 from plainly.inputs.texts import Inputs, take
 from plainly.questions.facts import facts
 from plainly.render.show import add_formats
@@ -42,6 +43,6 @@ def _read(args: argparse.Namespace) -> Inputs:
 def _ignored(args: argparse.Namespace) -> list[str]:
     words = list(args.ignore)
     if args.ignore_list:
-        lines = Path(args.ignore_list).read_text(encoding="utf-8").splitlines()
+        lines = split_lines(decode(read_whole(args.ignore_list), args.ignore_list))
         words += [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     return words

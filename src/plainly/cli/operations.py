@@ -42,15 +42,21 @@ def _compare(args: argparse.Namespace) -> Result:
 def _label(args: argparse.Namespace) -> Result | None:
     with inputs.opened(args) as data:
         if isinstance(data, Corpus):
+            if args.unit:
+                raise BadInput("--unit is for texts that are held in memory. Use it with --engine memory.")
             return _label_corpus(data, args)
         options.check_targets(args, args.output)
         processes = args.processes or cores()
-        labelled = labelling.label(data, labeller=args.labeller, processes=processes, progress=bar)
+        asked = {"labeller": args.labeller, "processes": processes, "progress": bar, "unit": args.unit}
+        labelled = labelling.label(data, **asked)
     if args.format is not None and not args.output:
         return labelled
     if labelled.notice:
         say(labelled.notice)
     print_warnings(labelled.remarks)
+    for system, counts in labelled.documents.items():
+        happened = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+        say(f"{system or 'outputs'}: {happened}")
     if args.output:
         _wrote(labelled.save(args.output))
     else:

@@ -55,6 +55,9 @@ def _labelling(parsers: dict[str, argparse.ArgumentParser]) -> None:
         "--workers", type=options.number("--workers"), dest="processes", metavar="N", help="the same as --processes"
     )
     label.add_argument(
+        "--unit", choices=("sentence",), help="align the sentences of longer texts and label those that belong together"
+    )
+    label.add_argument(
         "-o", "--output", metavar="FILE", help="write them here: .jsonl, .aln, .ann or .tsv (default: stdout)"
     )
     options.add(label, "streaming")

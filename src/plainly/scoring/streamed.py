@@ -66,7 +66,8 @@ class Measure:
         number, part = task
         totals = Totals()
         writer = SegmentWriter(Path(self.segments) / f"part-{number:06d}.parquet") if self.segments else None
-        for batch in part.read(self.needs, rest=self.held):
+        aims = any(hasattr(metric, "for_set") for metric in self.metrics.values())  # which a column may say
+        for batch in part.read(self.needs, rest=self.held or aims):
             if batch.bad and self.on_error == "stop":
                 raise batch.bad[0].error()
             if self.held:
@@ -163,7 +164,7 @@ def _of_bins(corpus: Corpus, metrics: Mapping[str, Metric], totals: Totals, samp
             metrics[spec], system, rows, sums.exact.to_floats(), totals.items, signatures[spec], "bins"
         )
     evaluation = Evaluation(
-        EvalSet.of(items=0, name=corpus.name),
+        EvalSet.of(items=0, name=corpus.name, columns=dict.fromkeys(corpus.columns, ())),
         {system: scores for system, scores in systems.items() if scores},
         sampling,
         outcomes=totals.outcomes,

@@ -2,11 +2,12 @@
 
 import datetime
 import json
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from plainly.errors import BadInput
+from plainly.inputs.lines import read_lines
 from plainly.inputs.tables import Sheet, read_table, table_format
 from plainly.ratings import exported
 from plainly.ratings.exported import true
@@ -20,13 +21,12 @@ _SCALE = ("question", "minimum", "maximum", "low", "high", "step", "level")
 
 def load(name: str) -> Load | None:
     """The study in a file that the studio exported; None for any other file."""
-    if name.endswith(".jsonl") and (lines := Path(name).read_text(encoding="utf-8").splitlines()):
-        try:
+    if name.endswith(".jsonl"):
+        lines = read_lines(name)
+        with suppress(ValueError):
             first = json.loads(lines[0])
-        except ValueError:
-            first = None
-        if isinstance(first, dict) and first.get("kind") == "project":
-            return _entries([json.loads(line) for line in lines])
+            if isinstance(first, dict) and first.get("kind") == "project":
+                return _whole_study(name, lines)
     if table_format(name) is None or not exported.is_ours(table := exported.plain(read_table(name))):
         return None
     task = next((task for task, columns in COLUMNS.items() if set(columns) <= set(table.columns)), None)
@@ -128,6 +128,16 @@ def _operations(name: str, table: Sheet) -> Load:
     data = {"tokens": rows[0]["tokens"]}
     project = parse_project({"name": name, "task": "operations", "data": data})
     return Load(project, items.rows, list(answers.values()), _excluded(rows))
+
+
+def _whole_study(name: str, lines: Sequence[str]) -> Load:
+    try:
+        return _entries([json.loads(line) for line in lines])
+    except (ValueError, KeyError, TypeError):
+        again = "plainly studio export PROJECT --format entries.jsonl"
+        raise BadInput(
+            f"{name} is a study that was exported, but damaged or cut off. Export it again: {again}"
+        ) from None
 
 
 def _entries(lines: list[dict[str, Any]]) -> Load:

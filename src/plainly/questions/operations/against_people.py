@@ -29,6 +29,8 @@ from plainly.typology.label import loaded
 from plainly.typology.select import reference_pairs
 from plainly.typology.vocabulary import all_labels, operation
 
+_MOST_SAID = 6  # differences in words
+
 
 @dataclass(frozen=True)
 class ShareDifference:
@@ -61,13 +63,13 @@ class PeopleComparison(Result):
     sampling: Sampling
     remarks: tuple[Note, ...] = ()
 
-    def in_words(self, system: str, *, at_most: int = 6) -> list[str]:
+    def in_words(self, system: str) -> list[str]:
         """The largest certain differences: "splits the sentence in 12% of sentences (people: 28%)"."""
         certain = [row for row in self.systems[system] if row.certain and row.label != "err"]
         certain.sort(key=lambda row: -abs(row.difference.value))
         return [
             f"{operation(row.label).verb} in {percent(row.share)} of sentences (people: {percent(row.people)})"
-            for row in certain[:at_most]
+            for row in certain[:_MOST_SAID]
         ]
 
     def records(self) -> list[Record]:
