@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from plainly.pages.scale import Scale, scale
 
+_LONG = 18  # letters of a name that stand beside its marks on a phone
+
 
 @dataclass(frozen=True)
 class Strip:
@@ -45,6 +47,11 @@ class Strips:
         points = {row.name: (row.value, row.low, row.high, row.was) for row in self.rows}
         also = [self.line, *(self.band or ()), *([0.0] if self.zero or self.share else [])]
         return scale(points, also, whole=self.share)
+
+    @property
+    def long(self) -> bool:
+        """Whether the names need a line of their own where there is little room."""
+        return max(map(len, (row.name for row in self.rows)), default=0) > _LONG
 
     @cached_property
     def places(self) -> list[dict[str, object]]:

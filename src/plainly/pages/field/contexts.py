@@ -165,8 +165,8 @@ def _how(standings: Record) -> str:
     if not standings["test"]:
         return ""
     return (
-        f"beats: by {standings['test'].replace('-', ' ')} ({standings['draws']:,} draws), the {standings['pairs']:,} "
-        "p-values of a metric corrected together (Holm)"
+        f"beats: by {standings['test'].replace('-', ' ')} (up to {standings['draws']:,} draws), the "
+        f"{standings['pairs']:,} p-values of a metric corrected together (Holm)"
     )
 
 

@@ -153,7 +153,7 @@ def _tasks(wanted: FieldPlan, folder: Path) -> list[FieldTask]:
         data_key = content(name)
         saved = str(_rows(folder, specs) / f"{safe(name)}.npz")
         tasks.append(FieldTask("warnings", name, "\n".join(specs), digest(data_key, specs)))
-        tasks += [FieldTask("standings", name, spec, digest(data_key, identity(spec), 2), saved) for spec in specs]
+        tasks += [FieldTask("standings", name, spec, digest(data_key, identity(spec), 3), saved) for spec in specs]
     for ratings in wanted.ratings:
         on = digest(settings["ratings"][ratings])
         tasks += [FieldTask("people", ratings, spec, digest(on, identity(spec))) for spec in wanted.metrics]

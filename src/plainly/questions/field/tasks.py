@@ -15,7 +15,7 @@ from plainly.files import write_whole
 from plainly.progress import Tell
 from plainly.questions.audit import audit
 from plainly.questions.compare import compare
-from plainly.questions.comparisons import DECIDING, Comparisons, Test
+from plainly.questions.comparisons import DECIDING, Comparisons
 from plainly.questions.doctor import diagnose
 from plainly.questions.field.plan import DEMO, family, is_learned, systems, written
 from plainly.questions.gridfile import safe
@@ -34,8 +34,6 @@ from plainly.scoring.evaluate import estimated
 from plainly.scoring.scorefile import open_saved
 from plainly.scoring.scores import Evaluation, Scores
 
-# Up to so many pairs are tested by randomisation; of more the bootstrap is, which scores systems and not pairs.
-MOST_RANDOMISED = 500
 LICENSED = ("fkgl-gaming",)  # papers whose outputs are not public
 
 
@@ -115,7 +113,7 @@ def _standings(task: FieldTask) -> Record:
         "systems": of_systems,
         "clusters": len(clusters),
         "test": comparisons.deciding if comparisons else None,
-        "draws": _draws(comparisons) if comparisons else None,
+        "draws": (comparisons.further or comparisons.trials) if comparisons else None,
         "pairs": comparisons.family(task.spec) if comparisons else 0,
         "method": next(iter(evaluation[best][task.spec].intervals.values())).method if evaluation.n > 1 else None,
     }
@@ -131,20 +129,10 @@ def _pooled(system: str, scores: Sequence[Scores]) -> Scores:
 
 
 def _compared(evaluation: Evaluation) -> Comparisons | None:
-    """Every two systems; with so many draws that the smallest p-value can pass the correction."""
+    """Every two systems, as ``compare`` compares them."""
     if len(evaluation) < 2 or evaluation.n < 2:
         return None
-    pairs = len(evaluation) * (len(evaluation) - 1) // 2
-    test: Test = DECIDING
-    if pairs > MOST_RANDOMISED:
-        test = "paired-bootstrap"
-        draws = round(1.2 * pairs / (1 - Sampling().level))
-        evaluation = replace(evaluation, sampling=Sampling(resamples=max(draws, Sampling().resamples)))
-    return compare(evaluation, tests=(test,), advice=False)
-
-
-def _draws(comparisons: Comparisons) -> int:
-    return comparisons.trials if comparisons.deciding == DECIDING else comparisons.sampling.resamples
+    return compare(evaluation, tests=(DECIDING,), advice=False)
 
 
 def _warnings(task: FieldTask) -> Record:
