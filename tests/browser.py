@@ -54,3 +54,29 @@ def axe_core() -> Path:
         assert content is not None
         place.write_bytes(content.read())
     return place
+
+
+# Every text that a plot shows, with its box, cut to what its own frame lets through.
+LABELS = """() => [...document.querySelectorAll(".plot")].filter((plot) => plot.offsetParent).flatMap((plot) => {
+  const labels = ".who, .num, .ticks span, .unit, .up, .xtick, .ytick, .names span, .series li, .numbers li";
+  return [...plot.querySelectorAll(labels)].map((element) => {
+    const box = element.getBoundingClientRect();
+    return [plot.id, element.textContent.trim().slice(0, 50), box.left, box.top, box.right, box.bottom];
+  }).filter((label) => label[4] > label[2] && label[5] > label[3]);
+})"""
+
+
+def labels_that_meet(page: Any, width: int) -> tuple[int, list[Any]]:
+    """How many labels the plots of a page show, and those that lie on another or outside."""
+    labels = page.evaluate(LABELS)
+    by_plot: dict[str, list[Any]] = {}
+    for plot, *label in labels:
+        by_plot.setdefault(plot, []).append(label)
+    met = [
+        (plot, one[0], other[0])
+        for plot, boxes in by_plot.items()
+        for place, one in enumerate(boxes)
+        for other in boxes[:place]
+        if min(one[3], other[3]) - max(one[1], other[1]) > 1 and min(one[4], other[4]) - max(one[2], other[2]) > 1
+    ]
+    return len(labels), [*met, *(label for _, *label in labels if label[1] < -1 or label[3] > width + 1)]

@@ -18,12 +18,14 @@ import pytest
 from plainly import data
 from plainly.cli import data as command
 from plainly.errors import BadInput, UnknownName
+from plainly.render.show import show
 
 
 def plainly_data(*words: str) -> int:
     parser = argparse.ArgumentParser()
     command.configure(parser)
-    return command.run(parser.parse_args(words))
+    args = parser.parse_args(words)
+    return show(command.run(args), args.format)
 
 
 @pytest.fixture(autouse=True)

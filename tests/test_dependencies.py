@@ -50,11 +50,13 @@ def _imported() -> dict[str, Path]:
 
 
 def _extras_in_messages() -> Iterator[tuple[Path, str]]:
-    """Every extra that a MissingExtra names: a constant, or what calls of the function around it hand on."""
+    """Every extra that a message names: a constant, or what calls of the function around it hand on."""
     for path, tree in _trees():
+        if path.name == "errors.py":  # which hands on what it is told
+            continue
         for function in [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]:
             parameters = [argument.arg for argument in function.args.args]
-            for call in _calls(function, "MissingExtra"):
+            for call in (*_calls(function, "MissingExtra"), *_calls(function, "needing")):
                 extra = next(keyword.value for keyword in call.keywords if keyword.arg == "extra")
                 if isinstance(extra, ast.Constant):
                     yield path, str(extra.value)

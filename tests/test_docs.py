@@ -17,6 +17,7 @@ from conftest import ROOT
 from fences import fences
 from plainly import registry
 from plainly.cli import COMMANDS, main
+from plainly.cli.parser import command_parser
 
 DOCS = sorted((ROOT / "docs").glob("**/*.md"))
 ALL_TEXT = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *DOCS])
@@ -30,11 +31,9 @@ def test_every_command_is_documented(command: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_of_a_command_has_help(command: str) -> None:
-    module = importlib.import_module(f"plainly.cli.{command}")
-    parser = argparse.ArgumentParser()
-    module.configure(parser)
-    assert module.HELP.strip()
-    pending = [parser]
+    parser = command_parser(command)
+    assert (parser.description or "").strip()
+    pending: list[argparse.ArgumentParser] = [parser]
     while pending:
         current = pending.pop()
         for action in current._actions:

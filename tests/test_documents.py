@@ -15,6 +15,7 @@ import plainly
 from plainly.cli import main
 from plainly.evalset import EvalSet
 from plainly.metrics.learned import judge, scorecache, sle
+from plainly.questions.operations.labelling import label
 from plainly.registry import metric
 from plainly.text import sentences
 from plainly.text.tokenise import tokens_13a
@@ -160,6 +161,26 @@ def test_coverage_says_what_became_of_the_sentences() -> None:
     copied = plainly.score(sources=[source], outputs=[source], metrics=["coverage", "coherence"], intervals=False)
     assert copied["coverage"].corpus["kept"] == 1
     assert copied["coherence"].corpus["signs"] == 0
+
+
+def test_operations_are_labelled_sentence_by_sentence_inside_documents() -> None:
+    source = f"{' '.join(SENTENCES[:2])} It is old and it leaks. He has a dog."
+    output = "The old bridge was rebuilt by engineers in 1932. It is old. It leaks. Nobody knows what became of kings."
+    labelled = label(
+        sources=[source, source], outputs=[output, source], labeller="rules", unit="sentence", ids=["a", "b"]
+    )
+    by_id = {pair.id: pair for pair in labelled.pairs}
+    whole = {sides for pair in labelled.pairs if not all(sides := (bool(pair.source), bool(pair.output)))}
+    assert whole == {(True, False), (False, True)}
+    assert [pair.source for pair in labelled.pairs if not pair.output] == ["Two workers died .", "He has a dog ."]
+    assert [pair.output for pair in labelled.pairs if not pair.source] == ["Nobody knows what became of kings ."]
+    split = next(pair for pair in labelled.pairs if "leaks" in pair.source and pair.id.startswith("a"))
+    assert "split" in split.labels
+    assert not any(by_id[f"b-{number}"].groups for number in range(1, 5))
+    counts = plainly.operations(labelled).documents[""]
+    assert {name: counts[name] for name in ("texts", "kept", "split", "dropped", "added")} == {
+        "texts": 2, "kept": 5, "split": 1, "dropped": 2, "added": 1
+    }  # fmt: skip
 
 
 def test_coherence_sees_words_that_point_nowhere() -> None:

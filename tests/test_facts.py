@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,3 +139,13 @@ def test_the_model_adds_to_the_risk_and_changes_no_finding() -> None:
     assert judged.json()["metric"] == "facts"
     with pytest.raises(BadInput, match="model=none"):
         plainly.facts(**texts, model="plainly-sle-2")
+
+
+def test_a_list_to_ignore_in_another_encoding_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = tmp_path / "words.txt"
+    words.write_bytes("# ours\n\nCaf\u00e9\n".encode("latin-1"))
+    pair = ["facts", "--pair", "She saw 3 dogs.", "She saw 4 dogs.", "--ignore-list", str(words)]
+    assert main(pair) == 2
+    assert "words.txt:3" in capsys.readouterr().err
+    words.write_bytes(b"")
+    assert main(pair) == 0

@@ -96,3 +96,13 @@ def test_other_shells_read_their_script(shell: str, tmp_path: Path) -> None:
         command = f"source {path}; complete -C 'plainly score --no-int'"
         done = subprocess.run(["fish", "-c", command], text=True, capture_output=True, check=True)
         assert "--no-intervals" in done.stdout
+
+
+def test_strict_holds_wherever_it_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    from plainly.cli import grid
+    from plainly.result import Listing, Note
+
+    warned = Listing({}, (), prose="done", warned=(Note("Something is odd.", "warning", code="odd"),))
+    monkeypatch.setattr(grid, "grid", lambda *config, **settings: warned)
+    assert main(["grid", "grid.toml"]) == 0
+    assert main(["grid", "grid.toml", "--strict"]) == 1

@@ -117,7 +117,7 @@ def test_records_are_one_number_each_and_csv_one_row_an_entry(config: Path, caps
     [
         (('"sari", "fkgl"', '"sarri"'), "Did you mean 'sari'"),
         (("seeds = [1, 2]", ""), "say which seeds"),
-        (("seeds = [1, 2]", "sedes = [1]"), "Unknown setting 'sedes'"),
+        (("seeds = [1, 2]", "sedes = [1]"), "unknown setting 'sedes'"),
         (("[systems]", "[systems"), "is not TOML"),
         (('copy = "{test_set}.src"', 'copy = {published = "ACCESS"}'), "no named set"),
     ],

@@ -12,8 +12,10 @@ from sklearn.metrics import f1_score
 import plainly
 from plainly import data
 from plainly.cli import main
+from plainly.engines import engine
 from plainly.errors import BadInput, BadSpec
 from plainly.evalset import EvalSet
+from plainly.inputs.corpus import open_corpus
 from plainly.learn.cefr import _Rated, _sentence_head, check
 from plainly.learn.documents import close_up
 from plainly.metrics.learned import encoder, levels
@@ -21,6 +23,7 @@ from plainly.metrics.learned.cefr import Cefr, LevelMetric, number_of
 from plainly.registry import metric
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scorefile import open_saved, save
+from plainly.scoring.streamed import evaluate_corpus
 
 EASY = "I have a dog. His name is Max. He is brown. We play in the park every day."
 HARD = (
@@ -153,13 +156,30 @@ def test_rows_are_the_same_whoever_looks_for_the_target() -> None:
     evalset = EvalSet.of(["x"] * 2, columns={"target": ["A2", "B1"]})
     plain = metric("cefr")
     rows = plain.measure(evalset, [EASY, HARD])
-    np.testing.assert_array_equal(rows, plain.for_set(evalset).measure(evalset, [EASY, HARD]))  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(rows, plain.for_set(evalset.columns).measure(evalset, [EASY, HARD]))  # type: ignore[attr-defined]
     np.testing.assert_allclose(plain.score(rows)[:, 0], Cefr().read([EASY, HARD]))
     found = plainly.audit(
         evalset=EvalSet.of([HARD] * 6, columns={"target": ["A2"] * 6}), outputs={"A": [EASY] * 6, "B": [HARD] * 6},
         metrics=["cefr"], attacks=["shuffle"], trials=2,
     )  # fmt: skip
     assert found.tables()
+
+
+def test_a_corpus_too_large_to_hold_has_targets_too(tmp_path: Path) -> None:
+    texts = {"source": [HARD] * 4, "output": [EASY, HARD, EASY, ""], "target": ["A2", "B1", "C1", "a1"]}
+    rows = [dict(zip(texts, row, strict=True)) for row in zip(*texts.values(), strict=True)]
+    (tmp_path / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    evalset = EvalSet.of(texts["source"], columns={"target": texts["target"]})
+    held = evaluate(evalset, {"texts": texts["output"]}, ["cefr"])["texts"]["cefr"]
+    corpus = open_corpus(tables=[str(tmp_path / "texts.jsonl")])
+    streamed = evaluate_corpus(corpus, ["cefr"], engine=engine(processes=1), hold=False)
+    assert streamed.units == "bins"
+    assert streamed["texts"]["cefr"].corpus == pytest.approx(held.corpus)
+    assert streamed["texts"]["cefr"].metric.outputs[0] == "rmse"
+    save(str(tmp_path / "scores.npz"), streamed)
+    assert open_saved(str(tmp_path / "scores.npz"))["texts"]["cefr"].corpus == pytest.approx(held.corpus)
+    with pytest.raises(BadSpec, match="neither a level"):
+        evaluate_corpus(corpus, ["cefr(target=B7)"], engine=engine(processes=1), hold=False)
 
 
 def test_saved_scores_keep_the_distance_as_headline(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ import pytest
 
 from conftest import ROOT
 from plainly import data, operations
-from plainly.cli import by_operation
+from plainly.cli import inputs, options
 from plainly.cli.operations import configure
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
+from plainly.inputs.texts import Inputs
 from plainly.questions.operations.against_people import PeopleComparison, compare_with_people, share_differences
 from plainly.questions.operations.annotators import against_gold, aligned_labels, davies_fleiss, label_agreement
 from plainly.questions.operations.profiles import profile
@@ -104,22 +105,22 @@ def test_a_removed_reference_is_gone() -> None:
         select(evalset, labels, items_with="err", share=2)
 
 
-def test_options_of_score(mirror: Path) -> None:
+def test_options_of_score(mirror: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
-    by_operation.add_arguments(parser)
-    evalset = data.load("asset/test")
-    assert not by_operation.asked(parser.parse_args([]))
-    arguments = parser.parse_args(["--references-with", "lexical", "--without", "err"])
-    assert by_operation.asked(arguments)
-    selection = by_operation.apply(arguments, evalset)
-    assert "352 of 359 items and 2138 of 3590 references; 7 items" in str(selection)
+    options.add(parser, "by_operation")
+    everything = Inputs(data.load("asset/test"), {})
+    assert inputs.selected(parser.parse_args([]), everything) is everything
+    inputs.selected(parser.parse_args(["--references-with", "lexical", "--without", "err"]), everything)
+    assert "352 of 359 items and 2138 of 3590 references; 7 items" in capsys.readouterr().err
+    unlabelled = Inputs(EvalSet.of(["a"], references=[["b"]]), {})
     with pytest.raises(BadInput, match="operations='auto'"):
-        by_operation.apply(parser.parse_args(["--without", "err"]), EvalSet.of(["a"], references=[["b"]]))
-    labelled = by_operation.apply(
-        parser.parse_args(["--references-with", "split", "--operations", "auto"]),
-        EvalSet.of(["It is old and it leaks."], references=[["It is old. It leaks.", "It is old and leaks."]]),
-    )
+        inputs.selected(parser.parse_args(["--without", "err"]), unlabelled)
+    references = [["It is old. It leaks.", "It is old and leaks."]]
+    texts = Inputs(EvalSet.of(["It is old and it leaks."], references=references), {"s": ["It leaks."]})
+    labelled = inputs.selected(parser.parse_args(["--references-with", "split", "--operations", "auto"]), texts)
+    assert isinstance(labelled, Inputs)
     assert labelled.evalset.references == (("It is old. It leaks.",),)
+    assert labelled.outputs == {"s": ("It leaks.",)}
 
 
 def test_profiles_are_compared_source_by_source() -> None:

@@ -123,6 +123,8 @@ def test_a_recipe_names_what_it_does_not_know(tmp_path: Path) -> None:
     for text, message in (
         ("spam = 1", "unknown setting 'spam'. Did you mean 'span'"),
         ("[fit]\nepoch = 1", r"\[fit\]: unknown setting 'epoch'. Did you mean 'epochs'"),
+        ("fit = 3", r"\[fit\]: expected a table, not 3"),
+        ("[fit]\nepochs = 'three'", r"\[fit\]: epochs must be float, not 'three'"),
         ("span = ", "is no recipe"),
     ):
         path.write_text(text, encoding="utf-8")

@@ -119,6 +119,8 @@ def test_the_recipes_are_read_and_the_shipped_one_is_free() -> None:
     assert facts["combination"]["powers"] == shipped.powers
     assert facts["data"] == list(sets)
     assert shipped.changed(seed=3, epochs=1).student.epochs == 1
+    with pytest.raises(BadInput, match="A judge learns from these: simpeval/past"):
+        prepare((), (), ("hsplit/ratings",))
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?")
 @pytest.fixture(scope="session")
 def copy(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("fresh") / "plainly"
-    ignored = shutil.ignore_patterns(".git", ".venv", "*cache*", "__pycache__", "build", "dist")
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "build", "dist")
     shutil.copytree(ROOT, place, ignore=ignored)
     return place
 
@@ -63,7 +63,8 @@ def _well(entry: dict[str, object]) -> bool:
     if code == 0 or (code == 1 and any(f"plainly {name}" in command for name in FINDS)):
         return True
     # What is missing is said in a sentence that names it or the way to get it, before anything is printed.
-    return code == 2 and bool(re.search(r"pip install|download|There is no directory", said)) and not entry["stdout"]
+    missing = r"pip install|download|There is no directory|'plainly train' wrote"
+    return code == 2 and re.search(missing, said) is not None and not entry["stdout"]
 
 
 def _as_shown(entry: dict[str, object]) -> bool:

@@ -1,8 +1,9 @@
 """Every exception that plainly raises on purpose: what is wrong, where, and what to do next."""
 
+import contextlib
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 # Marks around the two ways to say something; no text that people write has them.
 _OPEN, _OR, _CLOSE = "\ue000", "\ue001", "\ue002"
@@ -64,6 +65,15 @@ class MissingExtra(PlainlyError):
             f"{feature} needs the package {package!r}, which is not installed. "
             f"Install it: pip install 'plainly[{extra}]'"
         )
+
+
+@contextlib.contextmanager
+def needing(feature: str, *, extra: str, package: str = "") -> Iterator[None]:
+    """Around imports: an error that says what to install where a package is not there."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtra(feature, package=package or str(error.name), extra=extra) from None
 
 
 class DataUnavailable(PlainlyError):

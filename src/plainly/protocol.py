@@ -39,10 +39,11 @@ class Metric(Protocol):
         return spec(self)
 
 
-def suited(metric: Metric, evalset: EvalSet) -> Metric:
-    """The metric as a set needs it: one that aims at something (``for_set``) takes from the set what that is."""
+def suited(metric: Metric, texts: Any) -> Metric:
+    """The metric as a set or corpus needs it: one that aims at something (``for_set``) takes from its ``columns`` what
+    that is."""
     choose = getattr(metric, "for_set", None)
-    return metric if choose is None else choose(evalset)
+    return metric if choose is None else choose(texts.columns)
 
 
 def spec(metric: Metric, *, full: bool = False) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from plainly.errors import MissingExtra, for_python
+from plainly.errors import for_python, needing
 
 if TYPE_CHECKING:
     import pandas
@@ -77,18 +77,14 @@ class Result(Protocol):
 
     def to_pandas(self) -> pandas.DataFrame:
         """The records as a pandas DataFrame."""
-        try:
+        with needing("to_pandas", package="pandas", extra="pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtra("to_pandas", package="pandas", extra="pandas") from None
         return pandas.DataFrame.from_records(self.records())
 
     def to_polars(self) -> polars.DataFrame:
         """The records as a polars DataFrame."""
-        try:
+        with needing("to_polars", package="polars", extra="polars"):
             import polars
-        except ImportError:
-            raise MissingExtra("to_polars", package="polars", extra="polars") from None
         return polars.DataFrame(self.records(), infer_schema_length=None)
 
     def __repr__(self) -> str:

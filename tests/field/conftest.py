@@ -19,7 +19,12 @@ SETS = ("demo", "pwkp/test", "hsplit/first70")
 def built(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> FieldSite:
     place = tmp_path_factory.mktemp("field")
     return plainly.field(
-        SETS, out=place / "site", metrics=["sari", "fkgl"], papers=["sle"], cache=place / "cache", processes=1
+        SETS,
+        out=place / "site",
+        metrics=["sari", "fkgl"],
+        papers=["sle", "fkgl-gaming"],
+        cache=place / "cache",
+        processes=1,
     )
 
 

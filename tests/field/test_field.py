@@ -62,7 +62,7 @@ def test_every_number_on_a_page_carries_its_signature(built: FieldSite) -> None:
 
 
 def test_the_papers_page_shows_published_ours_and_sound(built: FieldSite) -> None:
-    (paper,) = built.field.papers
+    paper, _ = built.field.papers
     sari = next(cell for cell in paper["cells"] if cell["table"] == "4" and cell["row"] == "SARI")
     assert sari["published"] == 0.109
     assert sari["sound"] == pytest.approx(0.402, abs=0.001)
@@ -73,7 +73,7 @@ def test_the_papers_page_shows_published_ours_and_sound(built: FieldSite) -> Non
 
 def test_what_is_done_is_not_done_again_and_changes_are_listed(built: FieldSite, tmp_path: Path) -> None:
     cache = built.folder.parent / "cache"
-    options = {"metrics": ["sari", "fkgl"], "papers": ["sle"], "cache": cache, "processes": 1}
+    options = {"metrics": ["sari", "fkgl"], "papers": ["sle", "fkgl-gaming"], "cache": cache, "processes": 1}
     again = plainly.field(["demo", "pwkp/test", "hsplit/first70"], out=tmp_path, **options)  # type: ignore[arg-type]
     assert again.field.done == 0
     assert again.field.changes[0].startswith("This is the first build")
@@ -103,13 +103,22 @@ def test_links_lead_somewhere(built: FieldSite) -> None:
             assert "undefined" not in re.sub(r"<[^>]*>", "", text.partition("<main")[2].partition("Reasons to")[0])
 
 
-def test_a_licensed_paper_is_named_and_not_computed() -> None:
+def test_a_licensed_paper_is_named_and_its_attacks_are_shown_on_public_outputs(built: FieldSite) -> None:
     assert set(LICENSED) <= set(plan(None, None, None, None).papers)
+    section = (built.folder / "papers.html").read_text(encoding="utf-8").partition('id="fkgl-gaming"')[2]
+    assert "Its numbers are not computed here" in section
+    assert "Not the paper's numbers" in html.unescape(section)
+    row = section.partition(">random-period<")[2].partition("</tr>")[0]
+    (effect,) = (row for row in built.field.metrics[1]["audit"]["effects"] if row["attack"] == "random-period")
+    assert f"{effect['gain']:+.2f}" in row
+    assert html.escape(built.field.metrics[1]["audit"]["signature"], quote=False) in row
 
 
 def test_sets_without_outputs_and_unknown_metrics_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PlainlyError, match="No outputs for asset/valid"):
         plainly.field("asset/valid", out=tmp_path)
+    with pytest.raises(PlainlyError, match="There is no directory"):
+        plainly.field("demo", out=tmp_path, newsela=tmp_path / "absent")
     with pytest.raises(PlainlyError, match="sarri"):
         plainly.field("demo", out=tmp_path, metrics=["sarri"])
 

@@ -32,6 +32,32 @@ def test_pages_are_accessible_and_fit(built: FieldSite, chromium: Any, width: in
     context.close()
 
 
+@pytest.mark.parametrize("width", [360, 800, 1400])
+def test_no_two_labels_of_a_plot_meet(built: FieldSite, chromium: Any, width: int) -> None:
+    page = chromium.new_page(viewport={"width": width, "height": 900})
+    for name in ("papers.html", "set-hsplit-first70.html", "metric-fkgl.html"):
+        page.goto((built.folder / name).as_uri())
+        for choice in page.locator(".choices button").all() or [None]:
+            if choice is not None:
+                choice.click()
+            count, met = browser.labels_that_meet(page, width)
+            assert count >= 9, name
+            assert met == [], name
+    page.close()
+
+
+def test_a_row_of_a_plot_leads_to_its_system_and_tells_its_signature(built: FieldSite, chromium: Any) -> None:
+    page = chromium.new_page()
+    page.goto((built.folder / "set-pwkp-test.html").as_uri())
+    best = built.field.sets[1]["standings"]["sari"]["systems"][0]
+    row = page.locator(".picture .strip").first
+    row.hover()
+    assert best["signature"] in page.locator("#tip").inner_text()
+    row.click()
+    assert page.locator("h1").inner_text() == best["system"]
+    page.close()
+
+
 def test_tables_sort_and_the_theme_turns(built: FieldSite, chromium: Any) -> None:
     page = chromium.new_page()
     page.goto((built.folder / "set-pwkp-test.html").as_uri())

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import browser
 import plainly
 from plainly import data
 from plainly.pages import Overview, Report
@@ -17,15 +18,6 @@ from plainly.questions.compare import compare
 from plainly.questions.comparisons import DECIDING
 from plainly.questions.overview.habits import habits
 from plainly.questions.overview.spread import item_spreads, length_scores
-
-# Every text that a plot shows, with its box, cut to what its own frame lets through.
-LABELS = """() => [...document.querySelectorAll(".plot")].filter((plot) => plot.offsetParent).flatMap((plot) => {
-  const labels = ".who, .num, .ticks span, .unit, .up, .xtick, .ytick, .names span, .series li, .numbers li";
-  return [...plot.querySelectorAll(labels)].map((element) => {
-    const box = element.getBoundingClientRect();
-    return [plot.id, element.textContent.trim().slice(0, 50), box.left, box.top, box.right, box.bottom];
-  }).filter((label) => label[4] > label[2] && label[5] > label[3]);
-})"""
 
 
 def _spoiled(texts: Sequence[str], share: float, seed: int) -> tuple[str, ...]:
@@ -70,21 +62,9 @@ def test_no_two_labels_meet_and_nothing_scrolls_sideways(kind: str, open_page: A
         page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
         page.wait_for_timeout(150)
         assert page.evaluate("document.documentElement.scrollWidth") == width
-        labels = page.evaluate(LABELS)
-        assert len(labels) > 20
-        by_plot: dict[str, list[Any]] = {}
-        for plot, *label in labels:
-            by_plot.setdefault(plot, []).append(label)
-        met = [
-            (width, plot, one[0], other[0])
-            for plot, boxes in by_plot.items()
-            for place, one in enumerate(boxes)
-            for other in boxes[:place]
-            if min(one[3], other[3]) - max(one[1], other[1]) > 1 and min(one[4], other[4]) - max(one[2], other[2]) > 1
-        ]
+        count, met = browser.labels_that_meet(page, width)
+        assert count > 20
         assert met == []
-        outside = [label for _, *label in labels if label[1] < -1 or label[3] > width + 1]
-        assert outside == []
         # Small multiples: no plot stands alone in its row beside an empty place.
         for plots in page.query_selector_all(".plots"):
             wide, ends = plots.evaluate(

@@ -18,6 +18,7 @@ import pytest
 from conftest import ROOT
 from plainly.cli import main
 from plainly.errors import BadInput, UnknownName
+from plainly.studio import creation
 from plainly.studio.project import parse_project, protocols, read_project
 from studio.conftest import Make, Server, free_port, join, rating_project, simple_items
 
@@ -82,12 +83,83 @@ def test_status_invite_export_and_backup_from_the_command_line(make: Make, tmp_p
         ({"name": "x", "task": "dancing"}, "unknown task"),
         ({"name": "x", "assignment": {"overlap": "3"}}, "must be int"),
         ({"name": "x", "assignment": {"overlap": 0}}, "overlap >= 1"),
+        ({"name": "x", "assignment": 3}, "[assignment]: expected a table, not 3"),
+        ({"name": "x", "scales": 3}, "scales are tables"),
+        ({"name": "x", "scales": [3]}, "scales: expected a table, not 3"),
         ({"name": "x", "scales": [{"name": "s", "question": "?", "minimum": 5, "maximum": 1}]}, "minimum < maximum"),
     ],
 )
 def test_a_wrong_project_file_is_explained(content: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=re.escape(message)):
         parse_project(content)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (['{"a": "caf\udce9"}'], "is not UTF-8"),
+        (['{"kind": "project", "project": {"name": "x"}}', '{"kind": "ma'], "cut off"),
+        (['{"kind": "project", "project": {"name": "x"}}', '{"kind": "main"}'], "cut off"),
+    ],
+)
+def test_a_damaged_export_is_no_fault_of_ours(lines: list[str], message: str, tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "entries.jsonl"
+    file.write_bytes("\n".join(lines).encode("utf-8", "surrogateescape"))
+    assert main(["studio", "import", str(tmp_path / "new.toml"), str(file)]) == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize(
+    ("task", "item"),
+    [
+        ("rating", {"output": "A.", "expected": {"valeus": {"simplicity": 2}}}),
+        ("rating", {"output": "A.", "expected": {"values": {"beauty": 2}}}),
+        ("rating", {"output": "A.", "expected": {"values": {"simplicity": "2"}}}),
+        ("rating", {"output": "A.", "expected": {"values": 2}}),
+        ("rating", {"output": "A.", "expected": "two"}),
+        ("rating", {"expected": {"values": {"simplicity": 2}}}),
+        ("operations", {"output": "A.", "expected": {"labels": "split"}}),
+        ("operations", {"output": "A.", "expected": {"labels": ["splitt"]}}),
+        ("ranking", {"outputs": {"x": "A.", "y": "B."}, "expected": {"best": "z"}}),
+    ],
+)
+def test_a_right_answer_that_nobody_can_give_is_refused(
+    task: str, item: dict[str, Any], tmp_path: Path, capsys: Any
+) -> None:
+    (tmp_path / "test.jsonl").write_text(json.dumps({"source": "A b.", **item}))
+    project = tmp_path / "study.toml"
+    project.write_text(f'[project]\nname = "x"\ntask = "{task}"\n[quality]\nqualification = "test.jsonl"\n')
+    assert main(["studio", "create", str(project), "--demo"]) == 2
+    assert "test.jsonl:1: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("task", "item"),
+    [
+        ("rating", {"output": "A.", "expected": {"values": {"simplicity": 2, "fluency": 1.5}}}),
+        ("rating", {"output": "A.", "expected": '{"values": {"simplicity": 2}}'}),
+        ("rating", {"output": "", "expected": {"cannot_judge": True}}),
+        ("operations", {"output": "A.", "expected": {"labels": ["split"]}}),
+        ("ranking", {"outputs": {"x": "A.", "y": "B."}, "expected": {"best": "x"}}),
+    ],
+)
+def test_right_answers_are_kept(task: str, item: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "test.jsonl").write_text(json.dumps({"source": "A b.", **item}))
+    project = parse_project({"name": "x", "task": task, "quality": {"training": "test.jsonl"}})
+    (row,) = creation._quality_items(project, tmp_path)
+    expected = item["expected"]
+    assert json.loads(row["expected"]) == (json.loads(expected) if isinstance(expected, str) else expected)
+
+
+def test_a_damaged_secret_and_a_crowd_of_one_are_refused(tmp_path: Path, capsys: Any) -> None:
+    project = tmp_path / "study.toml"
+    assert main(["studio", "create", str(project), "--demo"]) == 0
+    assert main(["studio", "invite", str(project), "--kind", "crowd", "--once"]) == 2
+    assert "many people" in capsys.readouterr().err
+    project.with_suffix(".secret").write_text("no")
+    assert main(["studio", "export", str(project), "--format", "people.csv"]) == 2
+    assert "not the secret of a study" in capsys.readouterr().err
 
 
 def test_the_papers_protocols() -> None:

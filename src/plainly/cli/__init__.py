@@ -1,20 +1,23 @@
 """The command line: one module a command, imported only when its command is called."""
 
-import contextlib
 import importlib
 import os
 import shlex
 import signal
 import sys
-import tomllib
 import traceback
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from plainly import __version__
 from plainly.errors import PlainlyError, did_you_mean
+from plainly.files import read_shipped
+from plainly.machine import handling
 
-COMMANDS: dict[str, str] = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
+if TYPE_CHECKING:
+    from plainly.result import Result
+
+COMMANDS: dict[str, str] = read_shipped(__file__, "commands.toml")
 REPORT = "the project's issue tracker, with the command and, where you may, the file"
 _TITLE = "plainly evaluates text simplification. What do you want to do?"
 _EPILOG = "plainly COMMAND --help says what a command takes, with examples. Start with: plainly score --demo"
@@ -29,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:
-        with _stoppable():
+        with handling(_stop, signal.SIGTERM):
             return _run([argument for argument in arguments if argument != "--debug"])
     except BrokenPipeError:
         # The reader went away (plainly … | head); keep the interpreter from complaining when it flushes at exit.
@@ -53,20 +56,8 @@ class _Terminated(BaseException):
     """Somebody asked this process to end: what it started ends first, and its temporary files go."""
 
 
-@contextlib.contextmanager
-def _stoppable() -> Iterator[None]:
-    def stop(number: int, frame: object) -> None:
-        raise _Terminated
-
-    try:
-        before = signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not in the main thread, where signals do not come
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _stop(number: int, frame: object) -> None:
+    raise _Terminated
 
 
 def _said(error: Exception) -> tuple[str, int]:
@@ -98,6 +89,7 @@ def _run(arguments: list[str]) -> int:
         kind = "option" if name.startswith("-") else "command"
         raise PlainlyError(f"Unknown {kind} {name!r}.{did_you_mean(name, COMMANDS)} See: plainly --help")
     from plainly.cli.parser import command_parser
+    from plainly.render.show import show
 
     command = importlib.import_module(f"plainly.cli.{name}")
     parser = command_parser(name)
@@ -105,7 +97,8 @@ def _run(arguments: list[str]) -> int:
     parse = parser.parse_args if parser._subparsers else parser.parse_intermixed_args
     args = parse(arguments[1:])
     args.command_line = shlex.join(["plainly", *arguments])
-    status: int = command.run(args)
+    outcome: Result | int = command.run(args)
+    status = outcome if isinstance(outcome, int) else int(show(outcome, args.format) > 0 and args.strict)
     sys.stdout.flush()
     return status
 

@@ -10,13 +10,12 @@ from plainly.questions.audit import audit
 from plainly.questions.audit.catalogue import listing
 from plainly.questions.audit.sweep import LEVELS, SEED
 from plainly.questions.audit.tabulation import DEFAULT_TABLES, TABLES
-from plainly.render.show import add_formats, show
-
-HELP = options.help_text("audit")
+from plainly.render.show import add_formats
+from plainly.result import Result
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_arguments(parser)
+    options.add(parser, "inputs")
     inputs.add_metrics(parser)
     names = f"all, or names between commas: {', '.join(TABLES)} ({','.join(DEFAULT_TABLES)})"
     options.add(
@@ -29,10 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> Result:
     if args.list:
-        show(listing(), args.format)
-        return 0
+        return listing()
     for directory in (args.plots, args.out):
         if directory is not None and not directory.is_dir():
             raise BadInput(f"There is no directory {directory}. Make it first: mkdir {directory}")
@@ -53,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         result.draw(args.plots)
     if args.out is not None:
         result.write(args.out)
-    return int(show(result, args.format) > 0 and args.strict)
+    return result
 
 
 def _levels(text: str) -> tuple[float, ...]:

@@ -17,12 +17,11 @@ from plainly.scoring.references import OVER
 from plainly.scoring.scorefile import open_saved
 from plainly.scoring.subsets import FIELDS
 
-HELP = options.help_text("compare")
 _SHORT: dict[str, Test] = {"bootstrap": "paired-bootstrap", "ar": "approximate-randomisation"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_arguments(parser)
+    options.add(parser, "inputs")
     inputs.add_metrics(parser)
     by = f"compare on subsets: {', '.join(FIELDS)} or a column"
     options.add(
@@ -33,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         over={"choices": OVER},
     )
     options.add_sampling(parser, method=False)
-    streaming.add_arguments(parser)
+    options.add(parser, "streaming")
     options.add_force(parser)
     add_formats(parser)
 

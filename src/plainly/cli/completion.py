@@ -5,14 +5,12 @@ The answers are written into the script, so that pressing Tab starts no Python.
 
 import argparse
 import sys
-import tomllib
-from pathlib import Path
 
-from plainly.cli import COMMANDS, options
+from plainly.cli import COMMANDS
 from plainly.cli.parser import command_parser
+from plainly.files import read_shipped
 
-HELP = options.help_text("completion")
-_SCRIPTS = tomllib.loads(Path(__file__).with_name("completion.toml").read_text(encoding="utf-8"))["scripts"]
+_SCRIPTS = read_shipped(__file__, "completion.toml")["scripts"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

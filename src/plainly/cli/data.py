@@ -5,10 +5,8 @@ import argparse
 from plainly import data
 from plainly.cli.progress import bar
 from plainly.errors import BadInput
-from plainly.render.show import add_formats, show
+from plainly.render.show import add_formats
 from plainly.result import Result
-
-HELP = "list, describe and fetch public test sets, system outputs and ratings"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,12 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         add_formats(action)
 
 
-def run(args: argparse.Namespace) -> int:
-    show(_result(args), args.format)
-    return 0
-
-
-def _result(args: argparse.Namespace) -> Result:
+def run(args: argparse.Namespace) -> Result:
     if args.action == "list":
         return data.catalogue(args.kind)
     if args.action == "info":

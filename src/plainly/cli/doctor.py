@@ -7,11 +7,9 @@ from plainly.inputs.texts import Inputs, spoken
 from plainly.questions.doctor import doctor, explain
 from plainly.render.show import add_formats, show
 
-HELP = options.help_text("doctor")
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_arguments(parser)
+    options.add(parser, "inputs")
     inputs.add_metrics(parser)
     options.add(parser, "doctor")
     options.add_force(parser)

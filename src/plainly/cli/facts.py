@@ -1,27 +1,27 @@
 """``plainly facts``: what happened to numbers, names, negations and claims."""
 
 import argparse
-from pathlib import Path
 
 from plainly.cli import inputs, options
 from plainly.cli.progress import bar
 from plainly.errors import BadInput
 from plainly.fidelity.head import MODEL
+from plainly.files import read_whole
+from plainly.inputs.lines import decode, split_lines
 from plainly.inputs.texts import Inputs, take
 from plainly.questions.facts import facts
-from plainly.render.show import add_formats, show
-
-HELP = options.help_text("facts")
+from plainly.render.show import add_formats
+from plainly.result import Result
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_arguments(parser)
+    options.add(parser, "inputs")
     options.add(parser, "facts")
     add_formats(parser)
 
 
-def run(args: argparse.Namespace) -> int:
-    checked = facts(
+def run(args: argparse.Namespace) -> Result:
+    return facts(
         _read(args),
         ignore=_ignored(args),
         parser=args.parser,
@@ -29,7 +29,6 @@ def run(args: argparse.Namespace) -> int:
         least=args.least,
         progress=bar,
     )
-    return int(show(checked, args.format) > 0 and args.strict)
 
 
 def _read(args: argparse.Namespace) -> Inputs:
@@ -44,6 +43,6 @@ def _read(args: argparse.Namespace) -> Inputs:
 def _ignored(args: argparse.Namespace) -> list[str]:
     words = list(args.ignore)
     if args.ignore_list:
-        lines = Path(args.ignore_list).read_text(encoding="utf-8").splitlines()
+        lines = split_lines(decode(read_whole(args.ignore_list), args.ignore_list))
         words += [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     return words

@@ -5,9 +5,8 @@ import argparse
 from plainly.cli import options
 from plainly.cli.progress import bar
 from plainly.registry import split_specs
-from plainly.render.show import add_formats, show
-
-HELP = options.help_text("field")
+from plainly.render.show import add_formats
+from plainly.result import Result
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -15,10 +14,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> Result:
     from plainly.pages.field import field
 
-    result = field(
+    return field(
         args.sets or None,
         out=args.out,
         metrics=split_specs(args.metrics) if args.metrics else None,
@@ -29,4 +28,3 @@ def run(args: argparse.Namespace) -> int:
         processes=args.processes,
         progress=bar,
     )
-    return int(show(result, args.format) > 0 and args.strict)

@@ -12,11 +12,9 @@ from plainly.inputs.texts import Inputs
 from plainly.questions.gate import PRESETS, Gate, formats, gate, preset_text, rules
 from plainly.render.show import add_formats, say, show
 
-HELP = options.help_text("gate")
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_arguments(parser)
+    options.add(parser, "inputs")
     options.add(parser, "gate", preset={"choices": PRESETS})
     options.add_sampling(parser)
     options.add_force(parser)

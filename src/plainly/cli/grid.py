@@ -5,9 +5,8 @@ import argparse
 from plainly.cli import options
 from plainly.cli.progress import bar
 from plainly.questions.grid import grid
-from plainly.render.show import add_formats, show
-
-HELP = options.help_text("grid")
+from plainly.render.show import add_formats
+from plainly.result import Result
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +14,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> Result:
     where = {name: getattr(args, name) for name in ("engine", "processes", "address")}
-    show(grid(args.config, restart=args.restart, progress=bar, **where), args.format)
-    return 0
+    return grid(args.config, restart=args.restart, progress=bar, **where)

@@ -17,11 +17,7 @@ from plainly.inputs.texts import Inputs, absences, spoken
 from plainly.render.show import say
 
 Outputs = dict[str, tuple[str, ...]]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that say what to evaluate."""
-    options.add(parser, "inputs")
+_CONDITIONS = ("references_with", "references_without", "items_with", "items_without")  # of by_operation.toml
 
 
 def add_metrics(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +30,6 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
 def chosen_metrics(args: argparse.Namespace, data: Inputs | Corpus) -> list[str]:
     """The specs that were asked for, or a sensible few; all of them are checked here, before anything is measured."""
     from plainly.questions import presets, score
-    from plainly.render.show import say
 
     specs = [spec for written in args.metrics or () for spec in registry.split_specs(written)]
     if args.metrics and not specs:
@@ -56,7 +51,11 @@ def _aimed(specs: Sequence[str], target: str) -> list[str]:
     A number is for metrics that aim at numbers, if there are any; a name, or a number without them, for CEFR levels.
     """
     metrics: dict[str, Any] = {spec: registry.metric(spec) for spec in specs}
-    aiming = {spec: typing.get_type_hints(type(metric))["target"] for spec, metric in metrics.items() if _aims(metric)}
+    aiming = {
+        spec: typing.get_type_hints(type(metric))["target"]
+        for spec, metric in metrics.items()
+        if hasattr(metric, "target")
+    }
     numeric = [spec for spec, kind in aiming.items() if float in typing.get_args(kind)]
     try:
         value: str | float = float(target) if numeric else target
@@ -72,10 +71,6 @@ def _aimed(specs: Sequence[str], target: str) -> list[str]:
         repr(dataclasses.replace(metric, target=value)) if spec in chosen and metric.target is None else spec
         for spec, metric in metrics.items()
     ]
-
-
-def _aims(metric: Any) -> bool:
-    return hasattr(metric, "target")
 
 
 @contextmanager
@@ -95,13 +90,14 @@ def opened(args: argparse.Namespace) -> Iterator[Inputs | Corpus]:
 
 def selected(args: argparse.Namespace, data: Inputs | Corpus) -> Inputs | Corpus:
     """The items and references that --references-with and its like choose."""
-    from plainly.cli import by_operation
-
-    if not by_operation.asked(args):
+    conditions = {name: getattr(args, name) for name in _CONDITIONS}
+    if not any(conditions.values()):
         return data
     if isinstance(data, Corpus):
         raise BadInput("References and items are chosen by operation where all are at hand: --engine memory.")
-    selection = by_operation.apply(args, data.evalset)
+    from plainly.typology.select import choose
+
+    selection = choose(data.evalset, operations=args.operations, share=args.items_share, **conditions)
     say(f"Chosen by operation: {selection}.")
     outputs = {system: selection.outputs(texts) for system, texts in data.outputs.items()}
     return Inputs(selection.evalset, outputs, data.notes)
@@ -155,19 +151,15 @@ def _named(args: argparse.Namespace) -> Inputs:
     own = [system for system in systems if system not in published and (system != "all" or Path(system).exists())]
     for spec in own:
         _check_own(spec, name, published)
-    read = None
+    read = Inputs(evalset, {})
     if own or args.columns:
         columns = options.columns(args.columns)
         read = read_inputs(own, evalset=evalset, columns=columns, incomplete=args.incomplete)
     for system in systems:
-        if system in own:
-            continue
-        outputs |= data.outputs_of(name, published if system == "all" else [system], progress=bar)
-    both = set(outputs) & set(read.outputs if read else ())
-    if both:
-        raise BadInput(f"Two systems are called {sorted(both)[0]!r}. Name yours apart: NAME=FILE")
-    if read is None:
-        return Inputs(evalset, outputs, absences(outputs))
+        if system not in own:
+            outputs |= data.outputs_of(name, published if system == "all" else [system], progress=bar)
+    if both := outputs.keys() & read.outputs:
+        raise BadInput(f"Two systems are called {min(both)!r}. Name yours apart: NAME=FILE")
     parts = (read.outputs, outputs) if systems[0] in own else (outputs, read.outputs)
     return Inputs(evalset, {**parts[0], **parts[1]}, (*read.notes, *absences(outputs)))
 
@@ -229,8 +221,8 @@ def _shape(path: str) -> tuple[str, ...]:
     return tuple(re.split(r"[._-]", re.sub(r"\d+", "#", path)))
 
 
-def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    if len(one) != len(other):
+def _alike(shape: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    if len(shape) != len(other):
         return False
-    differing = [place for place, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
-    return not differing or (len(one) >= 3 and len(differing) == 1 and differing[0] > 0)
+    differing = [place for place, (a, b) in enumerate(zip(shape, other, strict=True)) if a != b]
+    return not differing or (len(shape) >= 3 and len(differing) == 1 and differing[0] > 0)

@@ -4,22 +4,22 @@ import argparse
 
 from plainly.cli import options, rated
 from plainly.cli.progress import bar
-from plainly.render.show import add_formats, say, show
+from plainly.render.show import add_formats, say
+from plainly.result import Result
 
-HELP = options.help_text("meta")
 # What --level took before it meant confidence, as --unit calls it.
 _OLD_LEVELS = {"item": "items", "items": "items", "system": "systems", "systems": "systems", "both": "both"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    rated.add_arguments(parser)
+    options.add(parser, "rated")
     options.add(parser, "meta", confidence={"help": argparse.SUPPRESS})
     options.add_sampling(parser, level=_level)
     options.add_force(parser)
     add_formats(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> Result:
     from plainly.questions.meta import Filter, meta
     from plainly.render import plots
 
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     if (choices := rated.rankings(args)) is not None:
         from plainly.questions.preferences import rank
 
-        return int(show(rank(choices, sampling=options.sampling(args)), args.format) > 0 and args.strict)
+        return rank(choices, sampling=options.sampling(args))
     judgements = rated.read(args)
     subset = None
     if args.filter:
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.plot:
         say(f"Plots are in {plots.save(result.chart(), args.plot)}")
-    return int(show(result, args.format) > 0 and args.strict)
+    return result
 
 
 def _level(text: str) -> float | str:

@@ -13,24 +13,12 @@ from plainly.machine import cores
 from plainly.questions.operations import annotators, labellers, labelling, operations
 from plainly.questions.operations.against_people import compare_with_people
 from plainly.questions.operations.terms import glossary, typology_mapping
-from plainly.render.show import print_warnings, say, show
+from plainly.render.show import print_warnings, say
 from plainly.result import Result
 from plainly.typology import formats
 
-HELP = """What was done to the sentences: splits, deletions, synonyms and 23 other operations.
 
-  plainly operations typology
-  plainly operations profile assetann/annotations
-  plainly operations label -t asset/test ACCESS -o access.jsonl
-  plainly operations compare -t asset/test ACCESS Dress
-  plainly operations agreement assetann/gold mine.aln
-  plainly operations regress assetann/annotations -m sari
-
-A SET is a file (.aln with its .crp, .jsonl, .tsv, .ann with its .txt) or a data set (assetann/annotations).
-"""
-
-
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> Result | int:
     result = _ACTIONS[args.action](args)
     if result is None:
         return 0
@@ -38,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
         for note in result.notes():
             if note.code and note.kind == "about":
                 say(note.message)
-    return int(show(result, args.format) > 0 and args.strict)
+    return result
 
 
 def _profile(args: argparse.Namespace) -> Result:
@@ -54,15 +42,21 @@ def _compare(args: argparse.Namespace) -> Result:
 def _label(args: argparse.Namespace) -> Result | None:
     with inputs.opened(args) as data:
         if isinstance(data, Corpus):
+            if args.unit:
+                raise BadInput("--unit is for texts that are held in memory. Use it with --engine memory.")
             return _label_corpus(data, args)
         options.check_targets(args, args.output)
         processes = args.processes or cores()
-        labelled = labelling.label(data, labeller=args.labeller, processes=processes, progress=bar)
+        asked = {"labeller": args.labeller, "processes": processes, "progress": bar, "unit": args.unit}
+        labelled = labelling.label(data, **asked)
     if args.format is not None and not args.output:
         return labelled
     if labelled.notice:
         say(labelled.notice)
     print_warnings(labelled.remarks)
+    for system, counts in labelled.documents.items():
+        happened = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+        say(f"{system or 'outputs'}: {happened}")
     if args.output:
         _wrote(labelled.save(args.output))
     else:

@@ -3,14 +3,12 @@
 import argparse
 import contextlib
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from plainly.errors import BadInput
-from plainly.files import check_target
+from plainly.files import check_target, read_shipped
 from plainly.sampling import DEFAULTS, METHODS, Sampling
 
 # Kinds of numbers, with the least and the most that makes sense: how many of something, a seed, a port, a measure.
@@ -37,19 +35,14 @@ def number(flag: str, kind: str = "int") -> Callable[[str], Any]:
     return read
 
 
-@cache
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
-
-
 def help_text(name: str) -> str:
     """What a command does and examples of it, from NAME.toml."""
-    return str(_read(name)["help"])
+    return str(read_shipped(__file__, f"{name}.toml")["help"])
 
 
 def add(parser: argparse.ArgumentParser, name: str, **more: Mapping[str, Any]) -> None:
     """The options in NAME.toml, by group; ``more`` is what only code knows of one: its type, choices, default."""
-    for title, listed in _read(name).items():
+    for title, listed in read_shipped(__file__, f"{name}.toml").items():
         if title == "help":
             continue
         group = parser if title == "options" else parser.add_argument_group(title)

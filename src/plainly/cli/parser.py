@@ -5,6 +5,7 @@ import importlib
 import re
 from typing import NoReturn
 
+from plainly.cli.options import help_text
 from plainly.errors import PlainlyError, did_you_mean
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (.*)", re.DOTALL)
@@ -33,7 +34,7 @@ def command_parser(name: str) -> CommandParser:
     command = importlib.import_module(f"plainly.cli.{name}")
     parser = CommandParser(
         prog=f"plainly {name}",
-        description=command.HELP,
+        description=help_text(name),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -4,20 +4,19 @@ import argparse
 
 from plainly.cli import options, rated
 from plainly.errors import BadInput
-from plainly.render.show import add_formats, say, show
-
-HELP = options.help_text("plan")
+from plainly.render.show import add_formats, say
+from plainly.result import Result
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    rated.add_arguments(parser, nargs="?", default="simplicity-da")
+    options.add(parser, "rated", ratings={"nargs": "?", "default": "simplicity-da"})
     options.add(parser, "plan", draws={"help": argparse.SUPPRESS})
     options.add_sampling(parser, method=False)
     options.add_force(parser)
     add_formats(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> Result:
     from plainly.questions.plan import plan
     from plainly.render import plots
 
@@ -39,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.plot:
         say(f"Curves are in {plots.save(result.chart(), args.plot)}")
-    return int(show(result, args.format) > 0 and args.strict)
+    return result
 
 
 def _numbers(text: str | None, option: str) -> list[int]:

@@ -11,11 +11,6 @@ from plainly.ratings.types import Judgements, Scale
 from plainly.text.languages import detection
 
 
-def add_arguments(parser: argparse.ArgumentParser, **ratings: str) -> None:
-    """RATINGS, which may be left out where there is a default, and how to read it."""
-    options.add(parser, "rated", ratings=ratings)
-
-
 def read(args: argparse.Namespace) -> Judgements:
     """The ratings that the arguments name."""
     from plainly.ratings import take

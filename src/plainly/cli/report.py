@@ -6,14 +6,13 @@ from typing import Any
 from plainly.cli import inputs, options
 from plainly.cli.progress import bar
 from plainly.errors import BadInput
-from plainly.render.show import add_formats, show
+from plainly.render.show import add_formats
+from plainly.result import Result
 from plainly.scoring.scorefile import open_saved
-
-HELP = options.help_text("report")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_arguments(parser)
+    options.add(parser, "inputs")
     inputs.add_metrics(parser)
     options.add(parser, "report")
     options.add_sampling(parser, method=False)
@@ -21,12 +20,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> Result:
     from plainly.pages import report
 
     page = args.out or (None if args.figures else "report.html")
     options.check_targets(args, page)
-    result = report(
+    return report(
         **_data(args),
         title=args.title,
         labeller=None if args.labeller == "none" else args.labeller,
@@ -38,7 +37,6 @@ def run(args: argparse.Namespace) -> int:
         sampling=options.sampling(args),
         progress=bar,
     )
-    return int(show(result, args.format) > 0 and args.strict)
 
 
 def _data(args: argparse.Namespace) -> dict[str, Any]:

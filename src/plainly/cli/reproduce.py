@@ -5,9 +5,8 @@ import argparse
 from plainly.cli import options
 from plainly.cli.progress import bar
 from plainly.questions.reproduce import RecipeOptions, recipes, reproduce
-from plainly.render.show import add_formats, show
-
-HELP = options.help_text("reproduce")
+from plainly.render.show import add_formats
+from plainly.result import Result
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -15,11 +14,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> Result:
     if args.list or args.name is None:
-        show(recipes(), args.format)
-        return 0
+        return recipes()
     options = {name: getattr(args, name) for name in ("outputs", "figures", "seed", "trials", "processes")}
     reproduction = reproduce(args.name, tables=args.table, progress=bar, **options)
-    show(reproduction.summary() if args.summary else reproduction, args.format)
-    return 0
+    return reproduction.summary() if args.summary else reproduction

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from plainly.cli import by_operation, inputs, options, streaming
+from plainly.cli import inputs, options, streaming
 from plainly.cli.progress import bar
 from plainly.inputs.corpus import Corpus
 from plainly.questions.score import score
@@ -12,17 +12,15 @@ from plainly.scoring import scorefile
 from plainly.scoring.references import OVER
 from plainly.scoring.subsets import FIELDS
 
-HELP = options.help_text("score")
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_arguments(parser)
+    options.add(parser, "inputs")
     inputs.add_metrics(parser)
-    by_operation.add_arguments(parser)
+    options.add(parser, "by_operation")
     options.add_sampling(parser).add_argument("--no-intervals", action="store_true", help="scores only")
     by = f"scores on subsets: {', '.join(FIELDS)}, or any column of a table"
     options.add(parser, "score", by={"help": by}, over={"choices": OVER})
-    streaming.add_arguments(parser)
+    options.add(parser, "streaming")
     options.add_force(parser)
     add_formats(parser)
 

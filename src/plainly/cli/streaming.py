@@ -23,11 +23,6 @@ LARGE = 200_000_000
 _STREAMED = ("parquet", "jsonl")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """How to measure what is large."""
-    options.add(parser, "streaming")
-
-
 def wanted(args: argparse.Namespace) -> bool:
     """Whether the arguments ask for a corpus that is read a part at a time."""
     if args.engine != "auto":

@@ -11,12 +11,6 @@ from plainly.cli.progress import bar
 from plainly.files import check_target, write_whole
 from plainly.render.show import add_formats, say, show
 
-HELP = """run the human evaluation: a web application in which people rate, annotate and rank
-
-  plainly studio create simplicity.toml -t asset/test --systems ACCESS,Dress-Ls
-  plainly studio create simplicity.toml --source source.txt --outputs A=a.txt B=b.txt
-  plainly studio serve simplicity.toml"""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options."""

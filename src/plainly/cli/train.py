@@ -8,9 +8,8 @@ from plainly.cli import options
 from plainly.cli.progress import bar
 from plainly.errors import BadInput
 from plainly.files import check_directory
-from plainly.render.show import add_formats, say, show
-
-HELP = options.help_text("train")
+from plainly.render.show import add_formats, say
+from plainly.result import Result
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,12 +17,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> Result | int:
     if args.what == "cefr":
         from plainly.learn.cefr import fit_levels
 
-        show(fit_levels(args.output or "sle-model", progress=bar), args.format)
-        return 0
+        return fit_levels(args.output or "sle-model", progress=bar)
     from plainly.learn.documents import LevelledTexts, levelled_texts
     from plainly.learn.recipe import Recipe
 
@@ -46,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     )
 
 
-def _quality(args: argparse.Namespace) -> int:
+def _quality(args: argparse.Namespace) -> Result | int:
     from plainly.learn.judge_training import pair_corpus
     from plainly.learn.pairs import PairCorpus
     from plainly.learn.recipe import SHIPPED, JudgeRecipe
@@ -64,11 +62,11 @@ def _quality(args: argparse.Namespace) -> int:
     return _train(args, corpus, recipe)
 
 
-def _train(args: argparse.Namespace, corpus: Any, recipe: Any) -> int:
+def _train(args: argparse.Namespace, corpus: Any, recipe: Any) -> Result:
     """What both kinds of training share: where they start, where they write, on what they run."""
     from plainly.learn.train import train
 
-    training = train(
+    return train(
         args.what,
         documents=corpus,
         encoder=args.encoder,
@@ -79,8 +77,6 @@ def _train(args: argparse.Namespace, corpus: Any, recipe: Any) -> int:
         eight_bits=not args.float,
         progress=bar,
     )
-    show(training, args.format)
-    return 0
 
 
 def _need_encoder(args: argparse.Namespace) -> None:

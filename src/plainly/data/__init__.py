@@ -10,9 +10,8 @@ from pathlib import Path
 
 from plainly.data.card import KINDS, Card, Local, card, cards, names, output_cards, systems
 from plainly.data.catalogue import catalogue, describe, get
-from plainly.data.documents import jsonl_by_id
 from plainly.data.fetch import read
-from plainly.data.readers import EVALSETS, TABLES, read_lines
+from plainly.data.readers import EVALSETS, TABLES, jsonl_by_id, read_lines
 from plainly.errors import BadInput, UnknownName
 from plainly.evalset import EvalSet
 from plainly.inputs.tables import Sheet

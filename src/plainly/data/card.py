@@ -5,7 +5,6 @@ naming a data set costs a millisecond however many there are.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from plainly.errors import BadInput, PlainlyError, UnknownName
+from plainly.files import read_shipped
 
 Kind = Literal["evalset", "outputs", "ratings", "annotations", "levels"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -132,7 +132,7 @@ def source_cards(*hashes: str) -> list[Card]:
 
 @cache
 def _read(name: str) -> Card:
-    table: dict[str, Any] = tomllib.loads((_CARDS / f"{name}.toml").read_text(encoding="utf-8"))
+    table: dict[str, Any] = read_shipped(__file__, f"cards/{name}.toml")
     base = table.pop("base", "")
     try:
         files = [File(url=base + entry.pop("path"), **{"role": "output"} | entry) for entry in table.pop("files")]

@@ -34,9 +34,6 @@ class Catalogue(Result):
         )
         return [Table(header, tuple(rows), text_columns=frozenset({0, 1, 4, 5, 6}))]
 
-    def notes(self) -> list[Note]:
-        return []
-
 
 @dataclass(frozen=True, repr=False)
 class Description(Result):

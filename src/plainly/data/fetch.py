@@ -8,6 +8,7 @@ pooch would be the kept-up downloader to use, but it starts an interrupted downl
 to ask before the origin, and brings requests and four packages more.
 """
 
+import glob
 import hashlib
 import os
 import time
@@ -164,8 +165,7 @@ def _claim_part(target: Path) -> Path:
     own = target.with_name(f"{target.name}.{os.urandom(4).hex()}.part")
     named = target.with_name(f"{target.name}.part")
     # Parts of processes that were killed keep the names that they were given.
-    given = (path for path in target.parent.glob("*.part") if len(path.name) == len(own.name))
-    for path in [named, *(path for path in given if path.name.startswith(f"{target.name}."))]:
+    for path in [named, *target.parent.glob(f"{glob.escape(target.name)}.{'[0-9a-f]' * 8}.part")]:
         try:
             # A part untouched for longer than a silent connection lives has no writer any more.
             if path == named or time.time() - path.stat().st_mtime > 2 * limits.limit("wait"):

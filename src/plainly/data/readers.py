@@ -4,16 +4,19 @@ A reader gets the card and its files and returns plain columns. It makes nothing
 numbers that are missing are NaN, and a file that has not the promised number of lines is an error.
 """
 
+import ast
+import csv
+import io
+import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from plainly.data import documents
 from plainly.data.card import Card, Local
 from plainly.errors import BadInput
-from plainly.evalset import EvalSet
+from plainly.evalset import ABSENT, EvalSet
 from plainly.inputs.lines import decode, split_lines
 from plainly.inputs.tables import Sheet
 
@@ -50,11 +53,8 @@ def source_and_references_tsv(card: Card, files: Sequence[Local]) -> EvalSet:
 
 def csv_table(card: Card, files: Sequence[Local]) -> Sheet:
     """A CSV file with a header; columns in which all is numbers become numbers."""
-    import csv
-    import io
-
     (local,) = files
-    header, *rows = csv.reader(io.StringIO(decode(local.data, local.path), newline=""))
+    header, *rows = csv.reader(io.StringIO(_text(local), newline=""))
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
             raise BadInput(f"{local.path}: row {number} has {len(row)} cells, but the header has {len(header)}.")
@@ -138,12 +138,12 @@ def pairs_csv(card: Card, files: Sequence[Local]) -> EvalSet:
 
 def _records(local: Local) -> Iterator[dict[str, str]]:
     """The rows of a CSV file by the names of their columns."""
-    import csv
-    import io
+    return csv.DictReader(io.StringIO(_text(local), newline=""))
 
+
+def _text(local: Local) -> str:
     encoding = local.file.encoding
-    text = local.data.decode(encoding) if encoding else decode(local.data, local.path)
-    return csv.DictReader(io.StringIO(text, newline=""))
+    return local.data.decode(encoding) if encoding else decode(local.data, local.path)
 
 
 def _one_line(text: str) -> str:
@@ -181,10 +181,72 @@ def contradictions_tsv(card: Card, files: Sequence[Local]) -> Sheet:
     return _sheet(card, ("sentence", "negated"), rows)
 
 
+def targeted_jsonl(card: Card, files: Sequence[Local]) -> EvalSet:
+    """A paragraph a line with the CEFR level it is to be written for (``target_cefr``) and one reference.
+
+    Ids end in the level (``21-a2``); the versions of one paragraph are one group.
+    """
+    rows = [record for local in files for record in _json_lines(local)]
+    return EvalSet.of(
+        [row["original"] for row in rows],
+        references=[[row["reference"]] for row in rows],
+        ids=[row["text_id"] for row in rows],
+        groups=[row["text_id"].rpartition("-")[0] for row in rows],
+        columns={"target": [row["target_cefr"].upper() for row in rows]},
+        name=card.name,
+    )
+
+
+def aligned_csv(card: Card, files: Sequence[Local]) -> EvalSet:
+    """Cochrane-auto's documents, paragraphs or sentences; items without a simplification are left out."""
+    (local,) = files
+    rows = list(_records(local))
+    sentences = "sent_id" in rows[0] and rows[0]["sent_id"].isdigit()
+    simple = [" ".join(ast.literal_eval(row["simple"])) if sentences else row["simple"] for row in rows]
+    kept = [(row, text) for row, text in zip(rows, simple, strict=True) if text.strip()]
+    # Whether the row is of one paragraph or sentence: a document's cell holds a list of numbers.
+    numbered = [[row["pair_id"], *filter(str.isdigit, (row["para_id"], row["sent_id"]))] for row, _ in kept]
+    return EvalSet.of(
+        [row["complex"] for row, _ in kept],
+        references=[[text] for _, text in kept],
+        ids=list(map("-".join, numbered)),
+        groups=[row["pair_id"] for row, _ in kept],
+        name=card.name,
+    )
+
+
+def edited_json(card: Card, files: Sequence[Local]) -> EvalSet:
+    """SWiPE's pairs of pages; the column ``categories`` names the categories of their edits, once each."""
+    pages = [page for local in files for page in json.loads(decode(local.data, local.path))]
+    return EvalSet.of(
+        [page["r_content"] for page in pages],
+        references=[[page["s_content"]] for page in pages],
+        columns={
+            "page": [page["s_page"] for page in pages],
+            "categories": [" ".join(sorted({mark["category"] for mark in page["annotations"]})) for page in pages],
+        },
+        name=card.name,
+    )
+
+
+def jsonl_by_id(local: Local, ids: Sequence[str]) -> list[str]:
+    """What a system wrote, by id and in the order of the set; an item that it left out has no output."""
+    written: dict[str, str] = {}
+    for record in _json_lines(local):
+        identifier = record["text_id"]
+        if identifier in written:
+            raise BadInput(f"{local.path} has two outputs for the item {identifier!r}.")
+        written[identifier] = record["simplified"]
+    return [written.get(identifier, ABSENT) for identifier in ids]
+
+
+def _json_lines(local: Local) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in read_lines(local) if line.strip()]
+
+
 def read_lines(local: Local, expected: int | None = None) -> list[str]:
     """The lines of a file; ``expected`` makes any other number an error, but for blank lines at the end."""
-    encoding = local.file.encoding
-    lines = split_lines(local.data.decode(encoding) if encoding else decode(local.data, local.path))
+    lines = split_lines(_text(local))
     if expected is None:
         return lines
     while len(lines) > expected and not lines[-1].strip():
@@ -217,7 +279,16 @@ def _typed(cells: Sequence[Any]) -> list[Any]:
         return list(cells)
 
 
-_EVALSETS = (lines, first_lines, numbered_lines, source_and_references_tsv, pairs_csv)
+_EVALSETS = (
+    lines,
+    first_lines,
+    numbered_lines,
+    source_and_references_tsv,
+    pairs_csv,
+    targeted_jsonl,
+    aligned_csv,
+    edited_json,
+)
 _TABLES = (
     csv_table,
     rating_sheet,
@@ -228,8 +299,5 @@ _TABLES = (
     starred_pairs,
     contradictions_tsv,
 )
-EVALSETS: Mapping[str, Callable[[Card, Sequence[Local]], EvalSet]] = {
-    **{reader.__name__: reader for reader in _EVALSETS},
-    **documents.EVALSETS,
-}
+EVALSETS: Mapping[str, Callable[[Card, Sequence[Local]], EvalSet]] = {reader.__name__: reader for reader in _EVALSETS}
 TABLES: Mapping[str, Callable[[Card, Sequence[Local]], Sheet]] = {reader.__name__: reader for reader in _TABLES}

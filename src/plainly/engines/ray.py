@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from plainly.engines import Result, Task, Tell, Work, silent
-from plainly.errors import BadInput, MissingExtra
+from plainly.errors import BadInput, needing
 
 
 class RayEngine:
@@ -30,11 +30,9 @@ class RayEngine:
         os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
         # Otherwise Ray gives every worker the environment manager that started this process, and packs the folder.
         os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-        try:
+        with needing("the engine ray", package="ray", extra="ray"):
             import ray
             import ray.data
-        except ImportError:
-            raise MissingExtra("the engine ray", package="ray", extra="ray") from None
         with _results_alone_on_stdout():
             started = self._start(ray)
             try:

@@ -58,11 +58,6 @@ def _messages() -> dict[str, dict[str, str]]:
     return read_shipped(__file__, "messages.toml")
 
 
-def kinds() -> dict[str, tuple[str, ...]]:
-    """The kinds of findings by effect."""
-    return {effect: tuple(_messages()[effect]) for effect in EFFECTS}
-
-
 def words_at(text: str, spans: Sequence[Span]) -> str:
     """The words at some places of a text, with an ellipsis where something stands between."""
     return " … ".join(text[start:end] for start, end in spans)

@@ -102,7 +102,9 @@ def _name_words(pair: Matched, *, source: bool) -> list[int]:
     if pair.tags is not None:
         tags = pair.tags[0 if source else 1]
         return [at for at in range(len(reading)) if tags[at] and reading.tokens[at][:1].isalpha()]
-    words, counted = [], _in_quantities(reading)
+    # Dates and other quantities have a check of their own.
+    counted = {at for quantity in quantities(reading.text) for at in reading.words_between(quantity.span)}
+    words = []
     for at, token in enumerate(reading.tokens):
         if not token[0].isupper() or reading.kinds[at] in _NEVER or not any(map(str.isalpha, token)):
             continue
@@ -115,11 +117,6 @@ def _name_words(pair: Matched, *, source: bool) -> list[int]:
             continue
         words.append(at)
     return words
-
-
-def _in_quantities(reading: ReadText) -> frozenset[int]:
-    """Words that belong to a date or another quantity, which has a check of its own."""
-    return frozenset(at for quantity in quantities(reading.text) for at in reading.words_between(quantity.span))
 
 
 def _shouts(reading: ReadText) -> bool:

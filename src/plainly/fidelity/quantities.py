@@ -117,23 +117,13 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 def _read(text: str) -> Iterator[Quantity]:
     taken: list[Span] = []
     for match in _MENTION.finditer(text):
-        kind = match.lastgroup or ""
         if taken and match.start() < taken[-1][1]:  # a quantity may reach further than its match
             continue
-        if kind in ("d1", "m2"):
-            month = _MONTHS[(match["m1"] or match["m2"]).lower()]
-            day = match["d1"] or match["d2"]
-            yield Quantity(match.span(), month * 100 + int(day), "day", text=match[0])
-        elif kind in ("iso", "slashed"):
-            yield from _calendar(match)
-        else:
-            quantity = _quantity(text, kind, match)
-            if quantity is None:
-                continue
-            taken.append(quantity.span)
-            yield quantity
-            continue
-        taken.append(match.span())
+        kind = match.lastgroup or ""
+        for quantity in _calendar(match) if kind in ("iso", "slashed") else [_quantity(text, kind, match)]:
+            if quantity is not None:
+                taken.append(quantity.span)
+                yield quantity
     for month_match in _BARE_MONTH.finditer(text):
         last = bisect_left(taken, (month_match.end(), 0))  # of what begins before the month ends
         if last and taken[last - 1][1] > month_match.start():
@@ -157,6 +147,9 @@ def _quantity(text: str, kind: str, match: re.Match[str]) -> Quantity | None:
     """The quantity behind a match, with what follows it: a scale, a percent sign, a unit."""
     word, (start, end) = match[0], match.span()
     lower = word.lower()
+    if kind in ("d1", "m2"):
+        month, day = _MONTHS[(match["m1"] or match["m2"]).lower()], match["d1"] or match["d2"]
+        return Quantity((start, end), month * 100 + int(day), "day", text=word)
     if kind == "listed":  # 1) one thing; 2) another
         return None
     if kind == "glued":  # in1994
@@ -165,9 +158,7 @@ def _quantity(text: str, kind: str, match: re.Match[str]) -> Quantity | None:
         return Quantity((start, end), 1900 + float(word[1:]), "year", text=word)
     if kind == "period":
         unit = re.split(r"[-\s]+", lower)[-1]
-        years = {"decade": 10.0, "century": 100.0, "millennium": 1000.0}[unit] * (
-            0.5 if lower.startswith("half") else 1
-        )
+        years = {"decade": 10.0, "century": 100.0, "millennium": 1000.0}[unit] / (1 + lower.startswith("half"))
         return Quantity((start, end), years, "special", "time", _units()["year"][1], words=True, text=word)
     if kind == "ratio":
         part, whole = map(int, word.split("/"))

@@ -17,6 +17,7 @@ from plainly.files import read_shipped
 from plainly.text.languages.detection import detect
 from plainly.typology.align import align
 from plainly.typology.lexicon import CONTENT, KIND, Words, kind, split_chunk, stem
+from plainly.typology.parse import DEFAULT_MODEL, Parser, code
 from plainly.typology.pieces import pieces
 
 _CHUNK = re.compile(r"\S+")
@@ -297,7 +298,12 @@ def _links(pairs: Sequence[tuple[ReadText, ReadText]], words: Words) -> Iterator
 
 
 def _flags(parser: str, readings: Sequence[ReadText]) -> dict[str, list[bool]]:
-    from plainly.fidelity.tagged import name_flags
+    """For each text which of its words are names, by a tagger's opinion in place of capital letters."""
+    names = {code("NNP"), code("NNPS")}
+    parses = _parser(parser).parse([reading.tokens for reading in readings])
+    return {reading.text: [tag in names for tag in parse.tags] for reading, parse in zip(readings, parses, strict=True)}
 
-    flags = name_flags(parser, [reading.tokens for reading in readings])
-    return {reading.text: row for reading, row in zip(readings, flags, strict=True)}
+
+@lru_cache(maxsize=1)
+def _parser(name: str) -> Parser:
+    return Parser(DEFAULT_MODEL if name == "spacy" else name)

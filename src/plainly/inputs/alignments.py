@@ -64,7 +64,7 @@ def record(identifier: str, alignment: Alignment) -> dict[str, Any]:
     """An alignment as plain data: sentences with their spans, and links by their places."""
     sides = {"source": alignment.source, "output": alignment.output}
     texts = {
-        side: [{"text": one.text, "start": one.start, "end": one.end} for one in sentences]
+        side: [{"text": sentence.text, "start": sentence.start, "end": sentence.end} for sentence in sentences]
         for side, sentences in sides.items()
     }
     links = [
@@ -85,7 +85,7 @@ def _from_record(line: str, where: str) -> tuple[str, Alignment]:
     try:
         entry = json.loads(line)
         sides = [
-            tuple(PlacedSentence(one["text"], int(one["start"]), int(one["end"])) for one in entry[side])
+            tuple(PlacedSentence(said["text"], int(said["start"]), int(said["end"])) for said in entry[side])
             for side in ("source", "output")
         ]
         edges = [(int(i), int(j)) for link in entry["links"] for i in link["source"] for j in link["output"]]

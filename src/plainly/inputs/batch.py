@@ -103,7 +103,7 @@ def from_table(table: Sheet, roles: Roles, needs: Needs, *, rest: bool = False) 
     good: list[int] = []
     bad: list[Bad] = []
     for row in range(len(table)):
-        single = _chosen(table, [row])
+        single = table.chosen([row])
         try:
             _sound(single, roles, needs)
         except BadInput as error:
@@ -111,7 +111,7 @@ def from_table(table: Sheet, roles: Roles, needs: Needs, *, rest: bool = False) 
             bad.append(Bad(table.path, table.places[row], table.places[row], reason))
         else:
             good.append(row)
-    kept = _sound(_chosen(table, good), roles, needs, rest=rest)
+    kept = _sound(table.chosen(good), roles, needs, rest=rest)
     return replace(kept, read=len(table), bad=bad)
 
 
@@ -205,8 +205,3 @@ def _references(table: Sheet, roles: Roles) -> tuple[tuple[str, ...], ...]:
 
 def _all_text(values: Iterable[object]) -> bool:
     return set(map(type, values)) <= {str}
-
-
-def _chosen(table: Sheet, rows: Sequence[int]) -> Sheet:
-    columns = {name: [values[row] for row in rows] for name, values in table.columns.items()}
-    return Sheet(columns, table.path, [table.places[row] for row in rows], table.unit)

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import permutations
 
 from plainly.errors import BadInput
 from plainly.inputs.tables import table_format
@@ -86,19 +87,15 @@ def check_references(
     return kept
 
 
-def looks_transposed(rows: Sequence[Sequence[object]], sources: Sequence[str], *, most: int = 24) -> bool:
+def looks_transposed(rows: Sequence[Sequence[object]], sources: Sequence[str]) -> bool:
     """Whether, in a square of references, columns rather than rows belong to the sources: do they share words?"""
-    n = min(len(sources), most)
-    if n < 2:
-        return False
+    n = min(len(sources), 24)
     words = [_words(source) for source in sources[:n]]
     by_row = by_column = 0.0
-    for i in range(n):
-        for j in range(n):
-            if i != j:
-                cell = _words(rows[i][j])
-                by_row += _overlap(cell, words[i])
-                by_column += _overlap(cell, words[j])
+    for i, j in permutations(range(n), 2):
+        cell = _words(rows[i][j])
+        by_row += _overlap(cell, words[i])
+        by_column += _overlap(cell, words[j])
     return by_column > by_row + 0.1 * n * (n - 1)
 
 

@@ -46,6 +46,7 @@ class Corpus:
     keyed_by: str  # what decides an item's bin: "group", "id", "source", "line"
     identity: str
     scratch: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # what a table has beside texts, ids and groups
     language: str = ""
 
     @property
@@ -143,6 +144,7 @@ def _from_tables(given: Sequence[str], columns: Columns | None, scratch: list[st
         keyed_by=keyed,
         identity=_digest([chosen, [_stat(path) for path in paths]]),
         scratch=tuple(scratch),
+        columns=roles.rest,
     )
 
 

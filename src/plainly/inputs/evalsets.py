@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -63,7 +63,10 @@ def read_evalset(
     """
     if table is None and source is not None and table_format(source):
         source, table = None, source
-    paths = _distinct(expand(references))
+    paths = expand(references)
+    for at, path in enumerate(paths):
+        if path in paths[:at]:
+            raise BadInput(f"The references file {path} is given twice; a reference that counts twice changes scores.")
     check_once([source, *paths, groups, ids, None if isinstance(table, Sheet) else table])
     sheet = None if table is None else table if isinstance(table, Sheet) else read_table(table, format=format)
     roles = None if sheet is None else _roles(sheet, columns)
@@ -87,8 +90,8 @@ def read_evalset(
     return EvalSet.of(
         sources,
         references=rows,
-        ids=_ids(ids, first, sheet, roles),
-        groups=_groups(groups, first, sheet, roles),
+        ids=_unique(_names(ids, "id", first, sheet, roles), label(ids) if ids is not None else sheet),
+        groups=_names(groups, "group", first, sheet, roles),
         columns={key: strings(sheet.column(key)) for key in roles.rest} if sheet is not None and roles else None,
         name=first.name if name is None else name,
         items=len(first),
@@ -119,13 +122,6 @@ def _references(path: str, columns: Columns | None) -> _Part:
     return _Part(sheet.path, [" ".join(row) for row in rows], rows, "row")
 
 
-def _distinct(paths: Sequence[str]) -> Sequence[str]:
-    for at, path in enumerate(paths):
-        if path in paths[:at]:
-            raise BadInput(f"The references file {path} is given twice; a reference that counts twice changes scores.")
-    return paths
-
-
 def _by_item(parts: Sequence[_Part], first: _Part, *, compare: bool) -> list[tuple[str, ...]]:
     """Each item's references; ``compare`` when ``first`` holds sources, against which a transposed set can be seen."""
     n = len(first)
@@ -151,21 +147,13 @@ def _by_item(parts: Sequence[_Part], first: _Part, *, compare: bool) -> list[tup
     return rows
 
 
-def _groups(path: PathLike | None, first: _Part, sheet: Sheet | None, roles: Roles | None) -> Sequence[str] | None:
-    if path is not None:
-        return _lines(path, first)
-    return names(sheet, roles.group) if sheet is not None and roles is not None and roles.group is not None else None
-
-
-def _ids(path: PathLike | None, first: _Part, sheet: Sheet | None, roles: Roles | None) -> Sequence[str] | None:
-    if path is not None:
-        return _unique(_lines(path, first), lambda row: f"{label(path)}:{row + 1}")
-    if sheet is None or roles is None or roles.id is None:
-        return None
-    return _unique(names(sheet, roles.id), sheet.where)
-
-
-def _lines(path: PathLike, first: _Part) -> list[str]:
+def _names(
+    path: PathLike | None, role: str, first: _Part, sheet: Sheet | None, roles: Roles | None
+) -> Sequence[str] | None:
+    """What each item is called (its id, its group): from a file with one a line, or from the table's column."""
+    if path is None:
+        column = getattr(roles, role, None)
+        return names(sheet, column) if sheet is not None and column is not None else None
     if table_format(path):
         raise BadInput(f"{label(path)} is a table; ids and groups come from files with one a line, or from table=.")
     lines = read_lines(path)
@@ -173,13 +161,12 @@ def _lines(path: PathLike, first: _Part) -> list[str]:
     return lines
 
 
-def _unique(ids: Sequence[str], where: Callable[[int], str]) -> Sequence[str]:
-    if len(set(ids)) < len(ids):
-        seen: dict[str, int] = {}
-        for row, name in enumerate(ids):
-            if name in seen:
-                raise BadInput(
-                    f"{where(row)}: the id {name!r} is that of {where(seen[name])} too. Each names one item."
-                )
-            seen[name] = row
+def _unique(ids: Sequence[str] | None, origin: str | Sheet | None) -> Sequence[str] | None:
+    seen: dict[str, int] = {}
+    for row, name in enumerate(ids or ()):
+        if seen.setdefault(name, row) != row:
+            where, before = (
+                origin.where(at) if isinstance(origin, Sheet) else f"{origin}:{at + 1}" for at in (row, seen[name])
+            )
+            raise BadInput(f"{where}: the id {name!r} is that of {before} too. Each names one item.")
     return ids

@@ -17,6 +17,7 @@ STDIN = "-"
 COMPRESSED = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}
 _MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
 UNPACKERS = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # imported when met: most files are not compressed
+_SHOWN = 6  # files of a folder that a message names
 # What a file of outputs may end in without that being part of the system's name.
 _SUFFIXES = frozenset(
     (*COMPRESSED, ".txt", ".text", ".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".pq", ".out")
@@ -109,12 +110,10 @@ def _read_file(path: Path) -> bytes:
         if len(matches) > 1:
             raise BadInput(f"{path} matches {len(matches)} files. Name one.") from None
         return _read_file(Path(matches[0]))
-    except IsADirectoryError:
-        raise BadInput(f"{path} is a folder, not a file. Name the file in it.{_holds(path)}") from None
     except NotADirectoryError:
         raise BadInput(f"{path} cannot be: {path.parent} is a file, not a folder. Check the path.") from None
     except OSError as error:
-        if path.is_dir():  # Windows answers "permission denied" for a folder.
+        if path.is_dir():  # Windows does not say so: it answers "permission denied".
             raise BadInput(f"{path} is a folder, not a file. Name the file in it.{_holds(path)}") from None
         raise BadInput(
             f"{path} cannot be read: {error.strerror or error}. Check the path and its permissions."
@@ -132,12 +131,12 @@ def _missing(path: Path) -> str:
     return f"There is no file {path}.{hint or _holds(folder)}"
 
 
-def _holds(folder: Path, *, most: int = 6) -> str:
+def _holds(folder: Path) -> str:
     names = sorted((entry.name for entry in _list(folder) if not entry.name.startswith(".")), key=natural_key)
     if not names:
         return f" The folder {folder} is empty." if folder.is_dir() else f" There is no folder {folder}."
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f" The folder {folder} holds: {', '.join(names[:most])}{more}."
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f" The folder {folder} holds: {', '.join(names[:_SHOWN])}{more}."
 
 
 def _list(folder: Path) -> list[Path]:

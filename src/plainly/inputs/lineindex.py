@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -95,13 +94,13 @@ def index_lines(path: str, *, name: str | None = None) -> LineIndex:
 
 
 def seekable(path: str, scratch: list[str]) -> str:
-    """A path whose bytes can be read anywhere: itself, or a temporary copy of standard input or of a packed file.
+    """A path whose bytes can be read anywhere: itself, or a temporary copy of standard input, a pipe or a packed file.
 
     Where carriage returns alone end lines, as they did on old Macintoshes, the copy has line feeds. The copy's path is
     added to ``scratch``, for the caller to remove.
     """
     packed = "" if path == STDIN else suffixes(path)[1]
-    if path != STDIN and not packed and not _piped(path) and not _returns_alone(path):
+    if path != STDIN and not packed and not Path(path).is_fifo() and not _returns_alone(path):
         return path
     handle, copy = tempfile.mkstemp(prefix="plainly-", suffix=".unpacked")
     scratch.append(copy)
@@ -118,14 +117,6 @@ def seekable(path: str, scratch: list[str]) -> str:
         kind = COMPRESSED.get(packed, "text")
         raise BadInput(f"{label(path)} cannot be read as {kind} ({error}). Copy or download it again.") from None
     return copy
-
-
-def _piped(path: str) -> bool:
-    """Whether what is there can be read only once: a pipe (``<(zcat …)``)."""
-    try:
-        return stat.S_ISFIFO(os.stat(path).st_mode)
-    except OSError:
-        return False
 
 
 def _returns_alone(path: str) -> bool:

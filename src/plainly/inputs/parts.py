@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from plainly.errors import BadInput
 from plainly.inputs.batch import BATCH_ITEMS, Bad, Batch, Lines, from_lines, from_table
 from plainly.inputs.columns import Roles
 from plainly.inputs.lineindex import Span
-from plainly.inputs.tables import Sheet, arrow
+from plainly.inputs.tables import Sheet, arrow, half_character
 from plainly.protocol import Needs
 
 
@@ -163,26 +164,19 @@ def _record(line: str | None) -> dict[str, object] | str:
         return f"the line is not JSON: {error}."
     if not isinstance(record, dict):
         return "the line is JSON, but not an object."
-    if "\\ud" in line.lower():
-        try:
-            json.dumps(record, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            return "the line holds half of a pair that makes one character (\\ud800 to \\udfff)."
+    if half_character(line, record):
+        return "the line holds half of a pair that makes one character (\\ud800 to \\udfff)."
     return record
 
 
 def _values(column: Any) -> list[object]:
     """A column's values; bytes where a text is not UTF-8, so that only its row is bad."""
-    try:
-        found: list[object] = column.to_pylist()
-        return found
-    except UnicodeDecodeError:
-        return [_value(item) for item in column]
+    with suppress(UnicodeDecodeError):
+        return list(column.to_pylist())
+    return [_value(item) for item in column]
 
 
-def _value(item: Any) -> object:
-    try:
-        found: object = item.as_py()
-        return found
-    except UnicodeDecodeError:
-        return b"not UTF-8"
+def _value(item: Any) -> Any:
+    with suppress(UnicodeDecodeError):
+        return item.as_py()
+    return b"not UTF-8"

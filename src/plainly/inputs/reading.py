@@ -137,8 +137,8 @@ def _taken(sheet: Sheet, columns: Columns | None) -> list[Note]:
     }  # fmt: skip
     taken = [
         f"{name!r} as {role}"
-        for role, found in usual.items()
-        for name in found
+        for role, columns_taken in usual.items()
+        for name in columns_taken
         if name is not None and role not in chosen and not name.strip().casefold().startswith(role)
     ]
     return [Note(f"{sheet.path}: took {listed(taken)}.", code="columns")] if taken else []
@@ -168,7 +168,6 @@ def _places(sheet: Sheet, roles: Roles, evalset: EvalSet) -> Mapping[int, int]:
     """For each row of the table the item that it is about."""
     if roles.id is not None:
         at = {name: place for place, name in enumerate(evalset.ids)}
-        found = {row: at[name] for row, name in enumerate(names(sheet, roles.id)) if name in at}
-        if found:
-            return found
+        if by_id := {row: at[name] for row, name in enumerate(names(sheet, roles.id)) if name in at}:
+            return by_id
     return {row: row for row in range(min(len(sheet), len(evalset)))}

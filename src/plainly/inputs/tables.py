@@ -1,7 +1,9 @@
 """Tables with named columns, from CSV, TSV, JSONL, JSON or Parquet: the same table whichever it was stored in."""
 
+from __future__ import annotations
+
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
@@ -44,6 +46,16 @@ class Sheet:
         if name not in self.columns:
             raise BadInput(f"{self.path} has no column {name!r}.{did_you_mean(name, self.columns)} {self.listing()}")
         return self.columns[name]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """The rows, each by the names of the columns."""
+        for cells in zip(*self.columns.values(), strict=True):
+            yield dict(zip(self.columns, cells, strict=True))
+
+    def chosen(self, rows: Sequence[int]) -> Sheet:
+        """Some of the rows."""
+        columns = {name: [values[row] for row in rows] for name, values in self.columns.items()}
+        return Sheet(columns, self.path, [self.places[row] for row in rows], self.unit)
 
     def listing(self) -> str:
         """The columns that exist, as a sentence for errors."""
@@ -180,16 +192,18 @@ def _columns(records: Sequence[dict[str, object]]) -> dict[str, list[object]]:
 
 
 def _check_unicode(raw: str, value: Any, where: str) -> None:
-    """Half a surrogate pair is JSON but no text: nothing could write it out again."""
-    if "\\ud" not in raw and "\\uD" not in raw:
-        return
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        bad = ord(error.object[error.start])
-        raise BadInput(
-            f"{where}: holds \\u{bad:04x}, half of a pair that makes one character. Write whole characters."
-        ) from None
+    if half := half_character(raw, value):
+        raise BadInput(f"{where}: holds {half}, half of a pair that makes one character. Write whole characters.")
+
+
+def half_character(raw: str, value: Any) -> str:
+    """Half a surrogate pair in JSON, if any: it is JSON but no text, and nothing could write it out again."""
+    if "\\ud" in raw.lower():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            return f"\\u{ord(error.object[error.start]):04x}"
+    return ""
 
 
 def _fault(error: Exception) -> str:

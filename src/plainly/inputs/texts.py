@@ -185,14 +185,10 @@ def widened(sheet: Sheet, columns: Columns | None = None) -> Sheet:
         missing = next((item for item in first if item not in written), None)
         if missing is not None:
             raise BadInput(f"{sheet.path}: system {name!r} has no output for the item {missing!r}.")
-    rows = list(first.values())
-    wide = {
-        name: [values[row] for row in rows]
-        for name, values in sheet.columns.items()
-        if name not in (system, by_name[0])
-    }
-    wide |= {f"output_{name}": [written[item] for item in first] for name, written in cells.items()}
-    return Sheet(wide, sheet.path, [sheet.places[row] for row in rows], sheet.unit)
+    wide = sheet.chosen(list(first.values()))
+    kept = {name: values for name, values in wide.columns.items() if name not in (system, by_name[0])}
+    kept |= {f"output_{name}": [written[item] for item in first] for name, written in cells.items()}
+    return replace(wide, columns=kept)
 
 
 def _texts(values: Any, where: str) -> Sequence[str]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import calendar
 import re
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from plainly.files import read_shipped
 from plainly.learn import noise
 
 Rng = np.random.Generator
@@ -31,7 +30,7 @@ _ASIDE = re.compile(
 _AUXILIARY = re.compile(r"\b(is|are|was|were|can|could|will|would|should|may|might|must|has|have|had|do|does|did)\b")
 _NOT = re.compile(r" not\b|n't\b| never\b")
 _MONTHS = tuple(calendar.month_name)[1:]
-_LISTS = tomllib.loads(Path(__file__).with_name("harm.toml").read_text(encoding="utf-8"))
+_LISTS = read_shipped(__file__, "harm.toml")
 _PAIRS = [pair.split() for pair in _LISTS["opposites"].split(",")]
 _OPPOSITES = {word: other for pair in _PAIRS for word, other in (pair, pair[::-1])}
 _REFUSALS, _OPENINGS, _CLOSINGS, _WRAPPERS = (

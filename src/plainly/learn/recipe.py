@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from plainly.errors import BadInput, did_you_mean
-from plainly.files import read_whole
+from plainly.errors import BadInput
+from plainly.files import read_whole, typed
 
 T = TypeVar("T")
 SHIPPED = "shipped"  # the recipe of the model that plainly ships
@@ -89,16 +89,8 @@ def _read(kind: type[T], path: Path) -> T:
         raise BadInput(f"{path} is no recipe in TOML: {error}. Give such a file, or {SHIPPED!r}.") from None
     for setting in fields(cast("Any", kind)):
         if setting.type == FitSettings.__name__ and setting.name in table:
-            table[setting.name] = _build(FitSettings, table[setting.name], f"{path}: [{setting.name}]")
-    return _build(kind, table, str(path))
-
-
-def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
-    known = [setting.name for setting in fields(cast("Any", kind))]
-    for key in table:
-        if key not in known:
-            raise BadInput(f"{where}: unknown setting {key!r}.{did_you_mean(key, known)}")
-    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
+            table[setting.name] = typed(FitSettings, table[setting.name], f"{path}: [{setting.name}]")
+    return typed(kind, table, str(path))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from plainly.errors import BadSpec, MissingExtra
+from plainly.errors import BadSpec, needing
 from plainly.evalset import EvalSet
 from plainly.metrics.means import CheckedMetric, mean_rows, means, ratio
 from plainly.protocol import Better, Floats, Needs
@@ -73,10 +73,8 @@ def third_quartile(values: Sequence[float]) -> float:
 @functools.cache
 def _frequencies(language: str) -> tuple[Callable[[str], float], dict[str, float]]:
     """From a word to its Zipf frequency, and from the most frequent words to the logarithm of 1 + their rank."""
-    try:
+    with needing("The metric lexical", package="wordfreq", extra="frequency"):
         import wordfreq
-    except ImportError:
-        raise MissingExtra("The metric lexical", package="wordfreq", extra="frequency") from None
     try:
         ranked = wordfreq.top_n_list(language, _RANKED)
     except LookupError:

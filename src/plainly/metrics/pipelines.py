@@ -4,16 +4,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from plainly.errors import BadInput, DataUnavailable, MissingExtra
+from plainly.errors import BadInput, DataUnavailable, needing
 
 
 @lru_cache(maxsize=4)
 def pipeline(name: str, *, metric: str, parameter: str, gives: Sequence[str], exclude: Sequence[str] = ()) -> Any:
     """The installed pipeline of this name, which must annotate all that ``gives`` lists (DEP, LEMMA, ENT_IOB, …)."""
-    try:
+    with needing(metric, package="spacy", extra="spacy"):
         import spacy
-    except ImportError:
-        raise MissingExtra(metric, package="spacy", extra="spacy") from None
     try:
         loaded = spacy.load(name, exclude=list(exclude))
     except OSError:

@@ -11,6 +11,7 @@ from plainly.pages.panel import Panel
 from plainly.pages.tradeoff_chart import tradeoff_plots
 from plainly.pages.trust_charts import correlation_plots, trick_plots
 from plainly.questions.overview import Overview
+from plainly.questions.overview.summary import verdict
 from plainly.render import plots as style
 from plainly.render.names import label, short
 from plainly.render.numbers import interval, listed, number
@@ -43,10 +44,7 @@ def score_plots(overview: Overview) -> Iterator[Panel]:
             ends=_ends(overview, spec, ranked),
             opens={"metric": metric, "order": "low" if overview.metric(spec).better != "lower" else "high"},
         )
-        values = [row.value for row in rows]
-        spread = f"From {_to(values)}." if len(rows) > 1 else f"{number(values[0], page=True)}."
-        caption = f"{''.join(_standings(overview, spec))}{spread}"
-        yield Panel(f"scores-{slug(spec)}", "scores", spec, caption, figure)
+        yield Panel(f"scores-{slug(spec)}", "scores", spec, verdict(overview, spec), figure)
 
 
 def _scored(overview: Overview, spec: str, system: str) -> Strip:
@@ -76,17 +74,6 @@ def _ends(overview: Overview, spec: str, ranked: Sequence[str]) -> frozenset[int
     return frozenset(ends - {0, len(ranked)})
 
 
-def _standings(overview: Overview, spec: str) -> Iterator[str]:
-    """Who is best, and who cannot be told from it."""
-    by_standing: dict[str, list[str]] = {}
-    for system in overview.evaluation.ranking(spec):
-        by_standing.setdefault(overview.standing(spec, system), []).append(short(system))
-    if "best" in by_standing:
-        yield f"Best: {listed(by_standing['best'])}. "
-    if "tied" in by_standing:
-        yield f"No difference from it may be claimed for {listed(by_standing['tied'])}. "
-
-
 def _to(values: Sequence[float]) -> str:
     return f"{number(min(values), page=True)} to {number(max(values), page=True)}"
 
@@ -110,8 +97,7 @@ def spread_plots(overview: Overview) -> Iterator[Panel]:
             f"spread-{slug(spec)}",
             "spread",
             f"{spec} over items",
-            f"Medians from {_to([row.value for row in rows])}. The bar holds the middle half of the items, the line "
-            "nine tenths.",
+            f"Medians from {_to([row.value for row in rows])}.",
             Strips(tuple(rows), f"{spec} of single items", opens={"metric": metric, "order": order}),
         )
 

@@ -4,26 +4,25 @@ import base64
 import hashlib
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import plainly
-from plainly.errors import MissingExtra, for_python
+from plainly.errors import for_python
 from plainly.metrics.evidence import evidence
 from plainly.pages import paper
 from plainly.pages.grids import gate_section, made, matrices, score_table
 from plainly.pages.items import payload, script_json
 from plainly.pages.panel import Panel
+from plainly.pages.templates import asset, environment, figures
 from plainly.questions.gate import Gate
 from plainly.questions.overview import Overview
 from plainly.questions.overview.alarms import MOST_TRIED
 from plainly.questions.overview.front import axes
-from plainly.questions.overview.summary import scope
+from plainly.questions.overview.summary import lead, scope
 from plainly.render.names import short, visible
 from plainly.render.numbers import listed
 
-_PAGE = Path(__file__).parent / "page"
-_SECTIONS: dict[str, list[str]] = tomllib.loads((_PAGE / "sections.toml").read_text(encoding="utf-8"))
+_SECTIONS: dict[str, list[str]] = tomllib.loads(asset("sections.toml"))
 
 
 def page(
@@ -35,29 +34,34 @@ def page(
     command: str = "",
 ) -> str:
     """The whole report as HTML; ``draw`` makes the plots, once it is known that a page can be written."""
-    jinja2 = _jinja2()
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_PAGE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    safe = jinja2.utils.markupsafe.Markup  # for what is ours or was escaped already
-    css, js = ((_PAGE / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
-    figures = _figures(draw())
-    sections = list(_sections(overview, figures))
+    template = environment("A report").get_template("report.html")
+    from markupsafe import Markup as safe  # for what is ours or was escaped already
+
+    js = f"{asset('page.js')}{asset('items.js')}"
+    plots: dict[str, list[dict[str, Any]]] = {"scores": []}
+    for plot in figures(draw()):
+        plots.setdefault(plot["section"], []).append(plot)
+    sections = list(_sections(overview, plots))
+    navigation = _navigation(overview, sections, gated=gate is not None)
+    # What stands over the picture is not said again beside it.
+    over = [plot["caption"] for plot in plots["scores"][:1]]
+    said = [sentence for sentence in overview.summary if sentence.text not in over]
+    first = lead(said)
     digest = base64.b64encode(hashlib.sha256(js.encode("utf-8")).digest()).decode("ascii")
     return str(
-        environment.get_template("report.html").render(
+        template.render(
             title=visible(title),
             version=plainly.__version__,
-            css=safe(css),
+            css=safe(asset("page.css")),
             js=safe(js),
-            script_hash=f"sha256-{digest}",
-            navigation=_navigation(overview, sections, gated=gate is not None),
+            scripts=safe(f"'sha256-{digest}'"),
+            here="",
+            navigation=navigation,
             scope=scope(overview),
-            lead=overview.lead,
-            sentences=[sentence for sentence in overview.summary if sentence not in overview.lead],
-            linked={"scores", *(section["id"] for section in sections), *(["warnings"] if overview.cautions else [])},
-            plots=figures,
-            side_by_side=side_by_side,
+            lead=first,
+            sentences=[sentence for sentence in said if sentence not in first],
+            linked={target.removeprefix("#"): name for target, name in navigation},
+            plots=plots,
             matrices=matrices(overview),
             gate=gate_section(gate) if gate is not None else None,
             made=made(overview, command),
@@ -76,26 +80,10 @@ def page(
     )
 
 
-def _figures(plots: Iterable[Panel]) -> dict[str, list[dict[str, Any]]]:
-    """The plots by section, ready for the page."""
-    figures: dict[str, list[dict[str, Any]]] = {"scores": []}
-    for plot in plots:
-        caption = f"{plot.caption} {plot.figure.cut}".strip()
-        figures.setdefault(plot.section, []).append(
-            {"name": plot.name, "title": visible(plot.title), "caption": visible(caption), "drawn": plot.figure}
-        )
-    return figures
-
-
-def side_by_side(count: int) -> int:
-    """How many plots stand side by side so that none is alone in the last row."""
-    return {4: 2, 7: 4, 8: 4}.get(count, min(count, 3))
-
-
-def _sections(overview: Overview, figures: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _sections(overview: Overview, drawn: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for key, (_, title, intro) in _SECTIONS.items():
         alarms = overview.alarms if key == "tricks" else ()
-        plots = figures.get(key, [])
+        plots = drawn.get(key, [])
         table = overview.facts.rates() if key == "facts" and overview.facts is not None else None
         if key == "preferences" and overview.preferences is not None:
             (table,) = overview.preferences.tables()
@@ -139,13 +127,4 @@ def _navigation(overview: Overview, sections: Sequence[Mapping[str, Any]], *, ga
     links += [(section["id"], _SECTIONS[section["id"]][0]) for section in sections]
     links += [("items", "Items"), ("paper", "For a paper")]
     links += [("warnings", "Warnings")] if overview.cautions or overview.left_out else []
-    return [*links, ("made", "How made")]
-
-
-def _jinja2() -> Any:
-    try:
-        import jinja2
-        import jinja2.utils
-    except ImportError:
-        raise MissingExtra("A report", package="jinja2", extra="report") from None
-    return jinja2
+    return [(f"#{section}", name) for section, name in (*links, ("made", "How made"))]

@@ -22,6 +22,8 @@ class Strip:
     shown: str = ""
     said: str = ""
     system: int | None = None  # whose items a click opens
+    link: str = ""  # or the page that it leads to
+    was: float = math.nan  # what it was before
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Strips:
 
     @cached_property
     def scale(self) -> Scale:
-        points = {row.name: (row.value, row.low, row.high) for row in self.rows}
+        points = {row.name: (row.value, row.low, row.high, row.was) for row in self.rows}
         also = [self.line, *(self.band or ()), *([0.0] if self.zero or self.share else [])]
         return scale(points, also, whole=self.share)
 
@@ -48,7 +50,7 @@ class Strips:
     def places(self) -> list[dict[str, object]]:
         """Every row with its marks in percent."""
         at = self.scale.at
-        placed = []
+        placed: list[dict[str, object]] = []
         for row in self.rows:
             low, high = (row.low, row.high) if math.isfinite(row.low + row.high) else (row.value, row.value)
             if self.zero:
@@ -56,7 +58,9 @@ class Strips:
             inner = None if row.inner is None else (at(row.inner[0]), round(at(row.inner[1]) - at(row.inner[0]), 2))
             beyond = row.name in self.scale.beyond and ("left" if at(row.value) == 0 else "right")
             span = (at(low), round(at(high) - at(low), 2))
-            placed.append({"row": row, "at": at(row.value), "span": span, "inner": inner, "beyond": beyond or ""})
+            was = None if math.isnan(row.was) else at(row.was)
+            marks = {"at": at(row.value), "was": was, "span": span, "inner": inner, "beyond": beyond or ""}
+            placed.append({"row": row, **marks})
         return placed
 
     @property

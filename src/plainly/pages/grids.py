@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from plainly.pages.marks import direction
+from plainly.questions.comparisons import Comparisons
 from plainly.questions.gate import Gate
 from plainly.questions.overview import Overview
 from plainly.render.names import label, visible
@@ -19,7 +20,7 @@ MOST_FINDINGS = 200
 
 def score_table(overview: Overview) -> dict[str, Any]:
     """The scores of every system, best by the first metric first."""
-    columns: list[dict[str, Any]] = [{"name": "System", "hint": "", "part": False, "better": "neither"}]
+    columns: list[dict[str, Any]] = []
     shown: list[tuple[str, str, bool]] = []
     for spec in overview.specs:
         metric = overview.metric(spec)
@@ -32,13 +33,13 @@ def score_table(overview: Overview) -> dict[str, Any]:
                 columns.append({"name": part, "hint": spec, "part": True, "better": "neither"})
                 shown.append((spec, part, True))
     rows = [
-        {"name": label(system), "cells": [_cell(overview, system, *column) for column in shown]}
+        {"name": label(system), "link": "", "cells": [_cell(overview, system, *column) for column in shown]}
         for system in overview.evaluation.ranking(overview.specs[0])
     ]
     return {
         "columns": columns,
         "rows": rows,
-        "compared": overview.comparisons is not None,
+        "compared": _test(overview.comparisons),
         "level": f"{overview.estimates[0].level:.0%}" if overview.estimates else "",
         "has_parts": any(part for *_, part in shown),
     }
@@ -46,17 +47,34 @@ def score_table(overview: Overview) -> dict[str, Any]:
 
 def _cell(overview: Overview, system: str, spec: str, output: str, part: bool) -> dict[str, Any]:
     scores = overview.evaluation[system][spec]
-    value = scores.corpus[output]
     estimate = None if part else scores.intervals.get(output)
     low, high = (estimate.low, estimate.high) if estimate is not None else (None, None)
+    standing = "" if part else overview.standing(spec, system)
+    return score_cell(scores.corpus[output], low, high, standing, str(scores.signature), part=part)
+
+
+def score_cell(
+    value: float | None, low: float | None, high: float | None, standing: str, signature: str, **more: Any
+) -> dict[str, Any]:
+    """A number of a table: as it is sorted and shown, whether it is the best, and how it was made."""
     text, _, range_ = interval(value, low, high, page=True).partition(" ")
     return {
-        "value": "" if math.isnan(value) else repr(value),
+        "value": "" if value is None or math.isnan(value) else repr(value),
         "text": text,
         "range": range_,
-        "standing": "" if part else overview.standing(spec, system),
-        "part": part,
+        "standing": standing,
+        "signature": visible(signature),
+        "part": False,
+        "cluster": None,
+        **more,
     }
+
+
+def _test(compared: Comparisons | None) -> str:
+    """What "beats" rests on."""
+    if compared is None:
+        return ""
+    return f"beats: by {compared.deciding.replace('-', ' ')}, all pairs of a metric corrected together (Holm)"
 
 
 def matrices(overview: Overview) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from plainly.protocol import Metric
 from plainly.render.plots import MUTED, PEOPLE, altair
 
 Value = Mapping[str, Any]
+SIDES = {"higher": "higher is better", "lower": "lower is better", "neither": "no better side"}
 
 
 def chart(values: Sequence[Value]) -> Any:
@@ -46,7 +47,7 @@ def line_at(x: float, title: str, *, dashed: bool = False) -> Any:
 
 
 def direction(metric: Metric) -> str:
-    return {"higher": "higher is better", "lower": "lower is better", "neither": "no better side"}[metric.better]
+    return SIDES[metric.better]
 
 
 def slug(text: str) -> str:

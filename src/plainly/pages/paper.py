@@ -12,6 +12,7 @@ from plainly.questions.overview.summary import scope
 from plainly.render import tables
 from plainly.render.names import label, visible
 from plainly.render.numbers import interval, listed
+from plainly.render.show import wide
 from plainly.result import Table
 
 # Marks that pass through a renderer's escaping; no text that was made visible holds them.
@@ -25,8 +26,9 @@ _MARKS = {
 def table(overview: Overview, form: str) -> str:
     """The score table: ``latex``, ``markdown`` or ``csv``. Best in bold, those that cannot be told from it marked."""
     if form == "csv":
-        records = overview.evaluation.records()
-        return tables.delimited(list(records[0]), [list(record.values()) for record in records]) if records else ""
+        records = wide(overview.evaluation.records())  # as --csv: a row a system
+        names = list(dict.fromkeys(name for record in records for name in record))
+        return tables.delimited(names, [[record.get(name) for name in names] for record in records])
     rendered = tables.RENDERERS[form](_grid(overview, form))
     for mark, text in _MARKS[form].items():
         rendered = rendered.replace(mark, text)

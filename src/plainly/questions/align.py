@@ -1,6 +1,6 @@
 """Which sentences of outputs belong to which of their sources, and how far an alignment agrees with a known one."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -40,14 +40,7 @@ class Alignments(Result):
         return {"schema": _SCHEMA, "agreement": list(self.agreement), "alignments": self.records()}
 
     def tables(self) -> list[Table]:
-        header = ("system", "texts", "source sentences", "output sentences", *HAPPENED, "moved")
-        rows = []
-        for system, texts in self.systems.items():
-            counts = [alignment.counts() for alignment in texts.values()]
-            sizes = [sum(len(getattr(one, side)) for one in texts.values()) for side in ("source", "output")]
-            totals = [sum(count[name] for count in counts) for name in (*HAPPENED, "moved")]
-            rows.append((system, *(f"{number:,}" for number in (len(texts), *sizes, *totals))))
-        tables = [Table(header, tuple(rows), caption="source sentences by what became of them, output sentences added")]
+        tables = [sentence_table({system: sentence_counts(texts.values()) for system, texts in self.systems.items()})]
         if self.agreement:
             found = tuple(
                 (str(row["aligner"]), *(f"{row[name]:.3f}" for name in ("precision", "recall", "f1")))
@@ -58,6 +51,24 @@ class Alignments(Result):
 
     def notes(self) -> list[Note]:
         return [*self.taken, *(Note(f"Wrote {path}.") for path in self.saved)]
+
+
+def sentence_counts(alignments: Collection[Alignment]) -> dict[str, int]:
+    """How many texts and sentences there are, and what became of the sentences."""
+    counts = [alignment.counts() for alignment in alignments]
+    sizes = {
+        f"{side} sentences": sum(len(getattr(alignment, side)) for alignment in alignments)
+        for side in ("source", "output")
+    }
+    happened = {name: sum(count[name] for count in counts) for name in (*HAPPENED, "moved")}
+    return {"texts": len(alignments), **sizes, **happened}
+
+
+def sentence_table(systems: Mapping[str, Mapping[str, int]]) -> Table:
+    """What became of the sentences, a row a system."""
+    rows = tuple((system, *(f"{number:,}" for number in counts.values())) for system, counts in systems.items())
+    header = ("system", *next(iter(systems.values()), ()))
+    return Table(header, rows, caption="source sentences by what became of them, output sentences added")
 
 
 @public

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from plainly import registry
-from plainly.errors import BadInput, UnknownName
+from plainly.errors import BadInput
 from plainly.evalset import EvalSet
-from plainly.files import read_toml
+from plainly.files import check_keys, read_toml
 from plainly.progress import Progress, unseen
 from plainly.result import Record
 
@@ -97,7 +97,7 @@ class Config:
 def read_config(path: str | Path) -> Config:
     """A grid from a TOML file; paths in it are relative to the file."""
     where, written = str(path), read_toml(path)
-    _check_keys(written, _TOP, where)
+    check_keys(written, _TOP, where)
     metrics = _checked(written.get("metrics"), _texts, 'metrics is a list: metrics = ["sari", "bleu"]', where)
     for spec in metrics:
         registry.metric(spec)
@@ -134,7 +134,7 @@ def _test_set(name: str, settings: Any, base: Path, where: str) -> TestSet:
         settings = {"set": settings}
     place = f"{where}, test set {name}"
     settings = _checked(settings, _table, 'a test set is a name or a table: {source = "src.txt", …}', place)
-    _check_keys(settings, ("set", "source", "references", "table", "groups", "columns"), place)
+    check_keys(settings, ("set", "source", "references", "table", "groups", "columns"), place)
     if "set" in settings:
         if len(settings) > 1:
             raise BadInput(f"{place}: a named set brings its own files; take out set or the others.")
@@ -161,7 +161,7 @@ def _entries(
     if isinstance(settings, str):
         settings = {"outputs": settings}
     settings = _checked(settings, _table, 'a system is a file or a table: {outputs = "runs/{test_set}.txt"}', place)
-    _check_keys(settings, ("outputs", "published", "seeds"), place)
+    check_keys(settings, ("outputs", "published", "seeds"), place)
     if "published" in settings:
         published = _checked(settings["published"], _text, 'published is a name: published = "ACCESS"', place)
         if test_set.set is None:
@@ -229,9 +229,3 @@ def _check_distinct(names: Sequence[tuple[str, str]], where: str) -> None:
         if name in first:
             raise BadInput(f"{where}: {first[name]} and {described} would both be kept as {name!r}. Rename one.")
         first[name] = described
-
-
-def _check_keys(settings: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    for name in settings:
-        if name not in known:
-            raise UnknownName("setting", name, known, see=f"plainly grid --help ({where})")

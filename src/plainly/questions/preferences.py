@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from plainly.errors import BadInput
+from plainly.questions.meta.described import shown
 from plainly.ratings.rankings import Choice
-from plainly.render import numbers
+from plainly.render.numbers import number
 from plainly.result import Note, Record, Result, Table
 from plainly.sampling import Sampling
 from plainly.stats.estimate import Estimate
@@ -50,8 +51,8 @@ class Preferences(Result):
     def tables(self) -> list[Table]:
         head = ("system", "win rate", "strength", "wins", "losses", "ties")
         rows = [
-            (row.system, _shown(row.win_rate), _shown(row.strength), str(row.wins), str(row.losses), str(row.ties))
-            + ((numbers.number(self.best_worst[row.system], 2),) if self.best_worst else ())
+            (row.system, *map(shown, (row.win_rate, row.strength)), *map(str, (row.wins, row.losses, row.ties)))
+            + ((number(self.best_worst[row.system], 2),) if self.best_worst else ())
             for row in self.systems
         ]
         caption = f"{self.rankings} rankings by {self.raters} raters, with 95 % intervals over items"
@@ -72,10 +73,10 @@ def rank(choices: Sequence[Choice], *, sampling: Sampling = Sampling()) -> Prefe
         raise BadInput("Nobody has ranked anything yet.")
     scores: dict[str, float] = {}
     if any(choice.worst for choice in decided):
-        shown = Counter(system for choice in decided for system in choice.shown)
+        seen = Counter(system for choice in decided for system in choice.shown)
         best, worst = Counter(choice.best for choice in decided), Counter(choice.worst for choice in decided)
-        counts = [np.array([count[system] for system in shown]) for count in (shown, best, worst)]
-        scores = dict(zip(shown, best_worst(*counts).tolist(), strict=True))
+        counts = [np.array([count[system] for system in seen]) for count in (seen, best, worst)]
+        scores = dict(zip(seen, best_worst(*counts).tolist(), strict=True))
     raters = len({choice.rater for choice in choices})
     systems = tuple(preferences(comparisons, sampling=sampling))
     return Preferences(systems, scores, len(decided), raters, len(choices) - len(decided))
@@ -96,8 +97,3 @@ def compared(choice: Choice) -> Iterator[Meeting]:
 
 def _flat(name: str, estimate: Estimate) -> Record:
     return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-
-
-def _shown(estimate: Estimate) -> str:
-    value, low, high = (numbers.number(number, 2) for number in (estimate.value, estimate.low, estimate.high))
-    return f"{value} [{low}, {high}]"

@@ -18,6 +18,11 @@ def is_formula(value: object) -> bool:
     return isinstance(value, str) and value.lstrip("'").startswith(_FORMULA)
 
 
+def harmless(value: Any) -> Any:
+    """A cell of our CSV, which no spreadsheet runs."""
+    return f"'{value}" if is_formula(value) else value
+
+
 def original(value: Any) -> Any:
     """What stands behind a cell of our CSV."""
     return value[1:] if is_formula(value) and value.startswith("'") else value
@@ -44,9 +49,7 @@ def counted(table: Sheet) -> Sheet:
     """One of our tables without the rows of people who were excluded."""
     if not is_ours(table):
         return table
-    keep = [at for at, cell in enumerate(table.columns["excluded"]) if not true(cell)]
-    columns = {name: [cells[at] for at in keep] for name, cells in table.columns.items()}
-    return replace(table, columns=columns, places=[table.places[at] for at in keep])
+    return table.chosen([row for row, cell in enumerate(table.columns["excluded"]) if not true(cell)])
 
 
 def scales_of(table: Sheet) -> dict[str, tuple[float, float]]:

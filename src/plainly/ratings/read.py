@@ -8,12 +8,12 @@ is an error that names the place. Columns that are not taken for ratings are sai
 import math
 import pkgutil
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from plainly.errors import BadInput
+from plainly.files import read_shipped
 from plainly.inputs import workbooks
 from plainly.inputs.files import label, read_bytes, suffixes
 from plainly.inputs.tables import Sheet, read_table
@@ -25,7 +25,7 @@ from plainly.result import Note
 # Suffix → the function that reads such a file, imported only then: a room above this one may bring its own kind.
 READERS: dict[str, str] = {".toml": "plainly.studio:judgements"}
 
-ROLES: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("columns.toml").read_text(encoding="utf-8"))
+ROLES: dict[str, list[str]] = read_shipped(__file__, "columns.toml")
 _MISSING = frozenset(ROLES.pop("missing"))
 _TAKEN = frozenset(alias for role, aliases in ROLES.items() if role != "rating" for alias in aliases)
 ONE_SYSTEM = "outputs"

@@ -11,7 +11,7 @@ from plainly.files import write_whole
 
 FORMATS = ("svg", "png", "pdf", "html", "json")
 
-# The page's style sheet turns exactly these colours for the dark theme: see pages/page/report.css.
+# The page's style sheet turns exactly these colours for the dark theme: see pages/page/page.css.
 INK = "#1b1f24"
 MUTED = "#57606a"
 GRID = "#e1e4e8"

@@ -123,7 +123,7 @@ def print_warnings(warnings: Sequence[Note]) -> None:
     for warning in warnings:
         by_code.setdefault(warning.code, []).append(warning)
     for code, same in by_code.items():
-        elsewhere = [warning.where for warning in same[1:] if warning.where]
+        elsewhere = list(dict.fromkeys(warning.where for warning in same if warning.where not in ("", same[0].where)))
         more = f" Also {', '.join(elsewhere[:3])}{f' and {len(elsewhere) - 3} more' if len(elsewhere) > 3 else ''}."
         say(f"plainly: [{code}] {same[0].message}{more if elsewhere else ''}")
     if warnings:

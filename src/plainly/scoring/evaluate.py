@@ -1,7 +1,7 @@
 """The loop: metrics × systems → scores. Nothing else in plainly loops over metrics."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from plainly import limits, registry
@@ -29,6 +29,9 @@ class Texts(Protocol):
 
     @property
     def has_references(self) -> bool: ...
+
+    @property
+    def columns(self) -> Collection[str]: ...
 
 
 def evaluate(
@@ -136,8 +139,7 @@ def checked_metrics(metrics: Metrics, texts: Texts | None) -> dict[str, Metric]:
         chosen = {spec if isinstance(spec, str) else repr(spec): registry.metric(spec) for spec in metrics}
     if texts is None:
         return chosen
-    if isinstance(texts, EvalSet):
-        chosen = {spec: suited(metric, texts) for spec, metric in chosen.items()}
+    chosen = {spec: suited(metric, texts) for spec, metric in chosen.items()}
     for spec, metric in chosen.items():
         if "source" in metric.needs and not texts.has_sources:
             add = way("sources=", "--source FILE")

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from plainly.evalset import EvalSet, shown_fingerprint
 from plainly.inputs.batch import Reading
 from plainly.inputs.corpus import Corpus
 from plainly.inputs.parts import Part
+from plainly.machine import handling
 from plainly.progress import Progress, Tell, unseen
 from plainly.protocol import Floats, Metric, Needs
 from plainly.sampling import Sampling
@@ -65,7 +66,8 @@ class Measure:
         number, part = task
         totals = Totals()
         writer = SegmentWriter(Path(self.segments) / f"part-{number:06d}.parquet") if self.segments else None
-        for batch in part.read(self.needs, rest=self.held):
+        aims = any(hasattr(metric, "for_set") for metric in self.metrics.values())  # which a column may say
+        for batch in part.read(self.needs, rest=self.held or aims):
             if batch.bad and self.on_error == "stop":
                 raise batch.bad[0].error()
             if self.held:
@@ -162,7 +164,7 @@ def _of_bins(corpus: Corpus, metrics: Mapping[str, Metric], totals: Totals, samp
             metrics[spec], system, rows, sums.exact.to_floats(), totals.items, signatures[spec], "bins"
         )
     evaluation = Evaluation(
-        EvalSet.of(items=0, name=corpus.name),
+        EvalSet.of(items=0, name=corpus.name, columns=dict.fromkeys(corpus.columns, ())),
         {system: scores for system, scores in systems.items() if scores},
         sampling,
         outcomes=totals.outcomes,
@@ -175,18 +177,8 @@ def _of_bins(corpus: Corpus, metrics: Mapping[str, Metric], totals: Totals, samp
 def _uninterrupted() -> Iterator[None]:
     """Let Ctrl-C and a request to end wait: sums that were half added would be no sums."""
     caught: list[int] = []
-    before: dict[int, Any] = {}
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, lambda caught_now, _: caught.append(caught_now))
-    except ValueError:  # not in the main thread, where signals do not come
+    with handling(lambda number, _: caught.append(number), signal.SIGINT, signal.SIGTERM):
         yield
-        return
-    try:
-        yield
-    finally:
-        for held, handler in before.items():
-            signal.signal(held, handler)
     if caught:
         signal.raise_signal(caught[0])
 

@@ -91,6 +91,8 @@ def invite(
     public_url: str = LOCAL_URL,
 ) -> Invitations:
     """Make links for raters or owners."""
+    if once and kind == "crowd":
+        raise BadInput("A crowd's link is for many people; one that works only once is for a person.")
     with _opened(file, database) as store:
         tokens = [
             store.write_now(lambda connection: people.invite(connection, kind, label=label, once=once))

@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Row, bindparam, exists, func, insert, select,
 
 from plainly.studio import schema, tasks
 from plainly.studio.project import Project
-from plainly.studio.store import lock
+from plainly.studio.store import fact, lock
 
 _POOL = 200
 item, assignment, entry = schema.item, schema.assignment, schema.entry
@@ -56,7 +56,7 @@ def claim(
 ) -> Claim:
     """The items that the rater holds already but not in ``have``, and new ones until there are ``want``."""
     lock(connection)
-    _release_expired(connection, now)
+    move(connection, "leased", "expired", assignment.c.expires_at < now)
     leased = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
     held = [number for number in connection.execute(leased.order_by(assignment.c.id)).scalars() if number not in have]
     counts = _done(connection, rater_id)
@@ -83,23 +83,28 @@ def claim(
 
 def standing(connection: Connection, project: Project, rater_id: int) -> str:
     """Whether there would be more for a rater, without handing anything out: a state as in ``Claim``."""
-    held = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased").limit(1)
-    if connection.execute(held).first() is not None:
+    if _count(connection, assignment.c.rater_id == rater_id, assignment.c.state == "leased"):
         return "working"
     return _choose(connection, project, rater_id, _done(connection, rater_id), _kinds(connection), 1, ())[1]
 
 
 def done(connection: Connection, rater_id: int) -> int:
     """How many of the study's own items a rater has answered."""
-    counted = select(func.count()).select_from(_GIVEN).where(item.c.kind == "main", assignment.c.state == "done")
-    return int(connection.execute(counted.where(assignment.c.rater_id == rater_id)).scalar_one())
+    return _count(connection, item.c.kind == "main", assignment.c.state == "done", assignment.c.rater_id == rater_id)
 
 
 def release(connection: Connection, rater_id: int) -> None:
     """Give back what a rater holds."""
-    held = update(assignment).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
-    for item_id in connection.execute(held.values(state="expired").returning(assignment.c.item_id)).scalars().all():
-        take(connection, item_id, -1)
+    move(connection, "leased", "expired", assignment.c.rater_id == rater_id)
+
+
+def move(connection: Connection, old: str, new: str, chosen: Any, *, times: int = -1) -> int:
+    """Put chosen assignments into another state, which frees their items or takes them again; how many."""
+    moved = update(assignment).where(assignment.c.state == old, chosen).values(state=new)
+    items = connection.execute(moved.returning(assignment.c.item_id)).scalars().all()
+    for item_id, people in Counter(items).items():
+        take(connection, item_id, times * people)
+    return len(items)
 
 
 def _kinds(connection: Connection) -> set[str]:
@@ -108,37 +113,27 @@ def _kinds(connection: Connection) -> set[str]:
 
 def _total(connection: Connection, project: Project, rater_id: int, kinds: set[str]) -> int:
     """How many answers a rater will have given in the end: what is answered, held, and open to them."""
-    mine = select(func.count()).where(assignment.c.rater_id == rater_id, assignment.c.state.in_(("leased", "done")))
-    total = int(connection.execute(mine).scalar_one())
-    for kind in kinds - {"check"}:
-        total += _count(connection, select(item.c.id).where(item.c.kind == kind, _unseen(rater_id)))
+    mine = assignment.c.rater_id == rater_id
+    total = _count(connection, mine, assignment.c.state.in_(("leased", "done")))
+    total += _count(connection, item.c.kind.in_(kinds - {"check"}), _unseen(rater_id), of=item)
     limit = project.assignment.per_rater
     most = limit - _done(connection, rater_id)["main"] if limit else sys.maxsize
-    open_, seen = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap), assignment.c.state != "expired"
-    ours = select(func.count()).select_from(_GIVEN).where(open_, seen, assignment.c.rater_id == rater_id)
-    everybodys = connection.execute(select(func.count()).where(open_)).scalar_one()
-    left = min(int(everybodys - connection.execute(ours).scalar_one()), most, _left(connection, project))
+    open_ = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
+    ours = _count(connection, open_, mine, assignment.c.state != "expired")
+    left = min(_count(connection, open_, of=item) - ours, most, _left(connection, project))
     if "check" in kinds and (every := project.quality.check_every):
-        checks = _count(connection, select(item.c.id).where(item.c.kind == "check", _unseen(rater_id)))
+        checks = _count(connection, item.c.kind == "check", _unseen(rater_id), of=item)
         left += min(checks, left // every)
     return total + max(0, left)
 
 
-def _count(connection: Connection, rows: Any) -> int:
-    return int(connection.execute(select(func.count()).select_from(rows.subquery())).scalar_one())
+def _count(connection: Connection, *conditions: Any, of: Any = _GIVEN) -> int:
+    return int(connection.execute(select(func.count()).select_from(of).where(*conditions)).scalar_one())
 
 
 def answered(connection: Connection, rater_id: int) -> int:
     """How many items a rater has answered."""
     return int(connection.execute(_ANSWERED, {"who": rater_id}).scalar_one())
-
-
-def _release_expired(connection: Connection, now: float) -> None:
-    """Give back every item whose lease ran out."""
-    ran_out = update(assignment).where(assignment.c.state == "leased", assignment.c.expires_at < now)
-    items = connection.execute(ran_out.values(state="expired").returning(assignment.c.item_id)).scalars().all()
-    for item_id, times in Counter(items).items():
-        take(connection, item_id, -times)
 
 
 def take(connection: Connection, item_id: int, times: int = 1) -> None:
@@ -177,7 +172,8 @@ def _choose(
             continue
         if unseen := _special(connection, rater_id, kind, have):
             return unseen, "working"
-        if _open(connection, rater_id, kind):
+        unanswered = assignment.c.state.in_(("leased", "expired"))
+        if _count(connection, assignment.c.rater_id == rater_id, item.c.kind == kind, unanswered):
             return [], "working"  # the answers of this part decide what comes next
     if "qualification" in kinds and not _qualified(connection, project, rater_id):
         return [], "failed"
@@ -205,11 +201,6 @@ def _special(connection: Connection, rater_id: int, kind: str, have: Sequence[in
     return list(connection.execute(statement).all())
 
 
-def _open(connection: Connection, rater_id: int, kind: str) -> bool:
-    open_ = select(item.c.id).select_from(_GIVEN).where(assignment.c.rater_id == rater_id, item.c.kind == kind)
-    return connection.execute(open_.where(assignment.c.state.in_(("leased", "expired"))).limit(1)).first() is not None
-
-
 def _qualified(connection: Connection, project: Project, rater_id: int) -> bool:
     """Whether enough of the test items were answered as expected."""
     rows = connection.execute(
@@ -223,13 +214,12 @@ def _qualified(connection: Connection, project: Project, rater_id: int) -> bool:
 
 def _left(connection: Connection, project: Project) -> int:
     """How many items may still be handed out under the stop rules."""
-    if connection.execute(select(schema.about.c.value).where(schema.about.c.key == "stopped")).scalar():
+    if fact(connection, "stopped"):
         return 0
     if not project.stop.answers:
         return sys.maxsize
-    counting = assignment.c.state.in_(("leased", "done"))
-    handed_out = select(func.count()).select_from(_GIVEN).where(counting, item.c.kind == "main")
-    return int(project.stop.answers - connection.execute(handed_out).scalar_one())
+    handed_out = assignment.c.state.in_(("leased", "done"))
+    return project.stop.answers - _count(connection, handed_out, item.c.kind == "main")
 
 
 def _main(
@@ -293,10 +283,11 @@ def present(connection: Connection, project: Project, assignment_id: int) -> dic
     """An item as the rater's browser gets it: texts and numbers, no system, no id of the evaluation set, no hint at
     which items are checks."""
     row = connection.execute(_PRESENTED, {"wanted": assignment_id}).one()
-    more = {"assignment": assignment_id, "revision": row.revision, "expires_at": row.expires_at}
     return {
         **shown(project, row, json.loads(row.layout)),
-        **more,
+        "assignment": assignment_id,
+        "revision": row.revision,
+        "expires_at": row.expires_at,
         "draft": json.loads(row.draft) if row.draft else None,
     }
 

@@ -24,7 +24,7 @@ class Waiting:
         self.idle: dict[Connection, asyncio.TimerHandle] = {}
         self.open: set[Connection] = set()
         self.addresses: Counter[str] = Counter()
-        self.headers = policy(frame) | ({"strict-transport-security": "max-age=31536000"} if secure else {})
+        self.headers = policy(frame, secure=secure)
 
 
 class Connection(H11Protocol):

@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from plainly.render.show import jsonable
-from plainly.studio import payment, schema
+from plainly.studio import payment
 from plainly.studio.guard import Address, Limiter
 from plainly.studio.ledger import Ledger
 from plainly.studio.people import Person, Secret
 from plainly.studio.project import Project
 from plainly.studio.refusal import Refusal, invalid
-from plainly.studio.store import Store, note
+from plainly.studio.store import Store, fact, keep_fact, note
 from plainly.studio.words import said
 from plainly.studio.writer import Transaction
 
@@ -67,7 +67,13 @@ class Studio:
     def foreign_secret(self) -> bool:
         """Whether the secret is another than the one that the study began with, whose print is kept."""
         printed = self.secret.sign("print", "")[:16]
-        return self.store.write_now(lambda connection: _first_print(connection, printed)) != printed
+
+        def first(connection: Connection) -> str:
+            if (before := fact(connection, "secret")) is None:
+                keep_fact(connection, "secret", printed)
+            return before or printed
+
+        return self.store.write_now(first) != printed
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -119,25 +125,14 @@ class Studio:
         """Prove that something can be written; whoever asks within the same second gets the same answer."""
         now = time.monotonic()
         if self._proof is None or now - self._proved > 1:
-            self._proof, self._proved = self.store.write(_touch), now
+            moment = str(time.time())
+            self._proof = self.store.write(lambda connection: keep_fact(connection, "alive_at", moment))
+            self._proved = now
         await asyncio.shield(asyncio.wrap_future(self._proof))
 
     def page_token(self, session: str) -> str:
         """What our own page sends with every change."""
         return self.secret.sign("page", session)
-
-
-def _first_print(connection: Connection, printed: str) -> str:
-    about = schema.about
-    first = connection.execute(select(about.c.value).where(about.c.key == "secret")).scalar()
-    if first is None:
-        connection.execute(insert(about).values(key="secret", value=printed))
-    return str(first or printed)
-
-
-def _touch(connection: Connection) -> None:
-    connection.execute(delete(schema.about).where(schema.about.c.key == "alive_at"))
-    connection.execute(insert(schema.about).values(key="alive_at", value=str(time.time())))
 
 
 @dataclass(frozen=True)
@@ -170,7 +165,7 @@ class Call:
         """Add what the person did to the audit trail."""
         note(connection, self.person.pseudonym, action, detail)
 
-    async def change(self, work: Transaction[None], then: str) -> Response:
+    async def change(self, work: Transaction[object], then: str) -> Response:
         """Write, and go on to another page."""
         await self.studio.write(work)
         return self.studio.redirect(then)

@@ -6,7 +6,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,10 @@ from plainly import data, inputs
 from plainly.errors import BadInput
 from plainly.evalset import EvalSet
 from plainly.progress import Progress, unseen
-from plainly.studio import people, schema
-from plainly.studio.project import Project, with_path
+from plainly.studio import labels, people, schema
+from plainly.studio.project import Project, TaskName, with_path
 from plainly.studio.results import NewProject
-from plainly.studio.store import Store, create_tables, note, shown
+from plainly.studio.store import Store, create_tables, keep_fact, note, shown
 
 
 def create(
@@ -31,9 +31,8 @@ def create(
     create_tables(store)
 
     def work(connection: Connection) -> str:
-        now = str(time.time())
-        about = [{"key": "project", "value": project.to_json()}, {"key": "created_at", "value": now}]
-        connection.execute(insert(schema.about), about)
+        keep_fact(connection, "project", project.to_json())
+        keep_fact(connection, "created_at", str(time.time()))
         add_items(connection, items)
         note(connection, "command line", "create", {"items": len(items)})
         return people.owner_path(connection)
@@ -71,6 +70,20 @@ def make_item(
         "feedback": None if feedback is None else _storable(feedback),
         "taken": 0,
     }
+
+
+class Items:
+    """Items as they come, each once; ``place`` says where one stands."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._places: dict[Hashable, int] = {}
+
+    def place(self, key: Hashable, source: str, outputs: Sequence[tuple[str, str]], **more: Any) -> int:
+        if key not in self._places:
+            self._places[key] = len(self.rows)
+            self.rows.append(make_item(source, outputs, **more))
+        return self._places[key]
 
 
 def gather(
@@ -142,30 +155,48 @@ def _quality_items(project: Project, directory: Path) -> Iterator[dict[str, Any]
         if not path:
             continue
         table = inputs.read_table(directory / path)
-        for row in range(len(table)):
-            record = {name: column[row] for name, column in table.columns.items()}
-            yield _quality_item(record, kind, row + 1, tokens=project.data.tokens, where=table.where(row))
+        for row, record in enumerate(table.records()):
+            yield _quality_item(project, record, kind, row + 1, where=table.where(row))
 
 
-def _quality_item(record: Mapping[str, Any], kind: str, number: int, *, tokens: str, where: str) -> dict[str, Any]:
-    expected = record.get("expected")
-    if isinstance(expected, str):
-        with contextlib.suppress(ValueError):
-            expected = json.loads(expected)
-    if not isinstance(expected, Mapping):
-        raise BadInput(f'{where}: "expected" must be an object such as {{"values": {{"simplicity": 2}}}}.')
+def _quality_item(project: Project, record: Mapping[str, Any], kind: str, number: int, *, where: str) -> dict[str, Any]:
     outputs = record.get("outputs") or {"": record.get("output")}
-    if not isinstance(record.get("source"), str) or not isinstance(outputs, Mapping):
+    texts = [record.get("source"), *(outputs.values() if isinstance(outputs, Mapping) else [None])]
+    if not all(isinstance(text, str) for text in texts):
         raise BadInput(f"{where}: a {kind} item needs source and output (for rankings: outputs).")
     return make_item(
         str(record["source"]),
-        [(str(system), str(text)) for system, text in outputs.items()],
+        [(str(system), text) for system, text in outputs.items()],
         name=f"{kind}-{number}",
         kind=kind,
-        tokens=tokens,
-        expected=expected,
+        tokens=project.data.tokens,
+        expected=_expected(project, record.get("expected"), outputs, where),
         feedback=str(record.get("feedback") or ""),
     )
+
+
+def _expected(project: Project, expected: Any, outputs: Iterable[str], where: str) -> Mapping[str, Any]:
+    """The right answer to an item: one that nobody can give would fail everybody, and a misspelt one nobody."""
+    if isinstance(expected, str):
+        with contextlib.suppress(ValueError):
+            expected = json.loads(expected)
+    if expected == {"cannot_judge": True}:
+        return {"cannot_judge": True}
+    shapes: dict[TaskName, tuple[str, type, Iterable[str]]] = {
+        "rating": ("values", dict, [scale.name for scale in project.scales]),
+        "operations": ("labels", list, labels.labels()),
+        "ranking": ("best", str, outputs),
+    }
+    key, shape, possible = shapes[project.task]
+    answer: Any = expected.get(key) if isinstance(expected, Mapping) and set(expected) == {key} else None
+    names = [answer] if shape is str else answer
+    numbers = answer.values() if isinstance(answer, dict) else ()
+    sound = isinstance(answer, shape) and {*map(str, names)} <= {*possible}
+    if not sound or any(type(number) not in (int, float) for number in numbers):
+        form = {"values": dict.fromkeys(possible, 2), "labels": ["split"], "best": "NAME"}[key]
+        such = f"such as {json.dumps({key: form})}, not {json.dumps(expected, default=str)}"
+        raise BadInput(f'{where}: "expected" is the right answer, {such}.')
+    return {key: answer}
 
 
 def _storable(text: str) -> str:

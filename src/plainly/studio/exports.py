@@ -15,7 +15,7 @@ from dataclasses import asdict
 
 from plainly.errors import BadInput
 from plainly.inputs.tables import arrow
-from plainly.ratings.exported import is_formula
+from plainly.ratings.exported import harmless
 from plainly.ratings.rankings import Choice
 from plainly.ratings.types import Judgements, Rating
 from plainly.render.show import jsonable
@@ -68,13 +68,14 @@ def rankings(ledger: Ledger, project: Project) -> tuple[Choice, ...] | None:
     """The choices as ``plainly meta`` takes them; None where people do not rank."""
     if project.task != "ranking":
         return None
-    told = []
-    for answer in ledger.answers():
-        unit, choice = ledger.items[answer.item], answer.payload.get("choice", {})
-        shown = tuple(choice.get("shown") or (system for system, _ in unit.outputs))
-        best, worst = choice.get("best_system"), choice.get("worst_system")
-        told.append(Choice(unit.name, answer.rater, shown, best, worst, bool(choice.get("tie"))))
-    return tuple(told)
+    return tuple(_choice(ledger.items[answer.item], answer) for answer in ledger.answers())
+
+
+def _choice(unit: Unit, answer: StudyAnswer) -> Choice:
+    choice = answer.payload.get("choice", {})
+    shown = tuple(choice.get("shown") or dict(unit.outputs))
+    best, worst = choice.get("best_system"), choice.get("worst_system")
+    return Choice(unit.name, answer.rater, shown, best, worst, bool(choice.get("tie")))
 
 
 def rows(ledger: Ledger, project: Project) -> Iterator[Record]:
@@ -111,14 +112,11 @@ def _rating_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[
 
 
 def _ranking_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
-    choice = answer.payload.get("choice", {})
-    best, worst = choice.get("best_system"), choice.get("worst_system")
-    outputs = dict(unit.outputs)
-    shown = choice.get("shown") or list(outputs)
-    how = {"method": project.ranking.method, "ties": project.ranking.ties, "question": project.ranking.question}
-    texts = json.dumps([outputs[system] for system in shown], ensure_ascii=False)
-    chosen = {"best": best, "worst": worst, "tie": bool(choice.get("tie"))}
-    yield {"shown": json.dumps(shown, ensure_ascii=False), "outputs": texts, **chosen, **how}
+    choice, outputs = asdict(_choice(unit, answer)), dict(unit.outputs)
+    texts = {"shown": choice["shown"], "outputs": [outputs[system] for system in choice["shown"]]}
+    yield {**choice, **asdict(project.ranking)} | {
+        name: json.dumps(cell, ensure_ascii=False) for name, cell in texts.items()
+    }
 
 
 def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
@@ -183,8 +181,7 @@ def _entries(ledger: Ledger, project: Project) -> Iterator[Record]:
 
 def _csv(ledger: Ledger, project: Project) -> bytes:
     names = COLUMNS[project.task]
-    table = [[row[name] for name in names] for row in rows(ledger, project)]
-    cells = [[f"'{cell}" if is_formula(cell) else cell for cell in row] for row in table]
+    cells = [[harmless(row[name]) for name in names] for row in rows(ledger, project)]
     return f"{delimited(names, cells, line_end=_LINE_END)}{_LINE_END}".encode()
 
 

@@ -36,14 +36,15 @@ _POLICY = {
 }
 
 
-def policy(frame: Sequence[str] = ()) -> dict[str, str]:
+def policy(frame: Sequence[str], *, secure: bool) -> dict[str, str]:
     """What every response carries; ``frame`` are the origins that may show our pages and get their form back."""
     content = _POLICY["content-security-policy"]
     if frame:
         hosts = " ".join(frame)
         content = content.replace("frame-ancestors 'none'", f"frame-ancestors {hosts}")
         content = content.replace("form-action 'self'", f"form-action 'self' {hosts}")
-    return {**_POLICY, "content-security-policy": content}
+    strict = {"strict-transport-security": "max-age=31536000"} if secure else {}
+    return {**_POLICY, "content-security-policy": content, **strict}
 
 
 @dataclass(frozen=True)
@@ -136,9 +137,7 @@ class Headers:
 
     def __init__(self, app: ASGIApp, *, address: Address, frame: Sequence[str] = ()) -> None:
         self.app, self.base = app, address.base
-        self.policy = policy(frame)
-        if address.secure:
-            self.policy["strict-transport-security"] = "max-age=31536000"
+        self.policy = policy(frame, secure=address.secure)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -22,14 +22,14 @@ from plainly.ratings.types import guess_scale
 from plainly.stats.resample import Floats
 from plainly.studio import people, schema, tasks
 from plainly.studio.answers import fingerprint
-from plainly.studio.creation import add_items, make_item
+from plainly.studio.creation import Items, add_items, make_item
 from plainly.studio.project import Project, parse_project
 from plainly.studio.results import NewProject
-from plainly.studio.store import Store, create_tables, note, shown
+from plainly.studio.store import Store, create_tables, keep_fact, note, shown
 
 
 @dataclass(frozen=True)
-class Given:
+class PastAnswer:
     """What a rater answered to the item at a place, and the circumstances where they are known."""
 
     place: int
@@ -41,6 +41,10 @@ class Given:
     seconds: float | None = None
     at: float | None = None
 
+    @property
+    def key(self) -> tuple[int, str]:
+        return self.place, self.rater
+
 
 @dataclass(frozen=True)
 class Load:
@@ -48,7 +52,7 @@ class Load:
 
     project: Project
     items: Sequence[dict[str, Any]]
-    answers: Sequence[Given]
+    answers: Sequence[PastAnswer]
     excluded: Mapping[str, str] = field(default_factory=dict)  # rater → why
     decisions: Sequence[tuple[int, dict[str, Any], float]] = ()
 
@@ -58,7 +62,7 @@ def import_set(store: Store, name: str, *, progress: Progress = unseen) -> NewPr
     load = _load(name, progress)
     create_tables(store)
     owner_path = store.write_now(lambda connection: _store(connection, load, name))
-    people_asked = {given.rater for given in load.answers}
+    people_asked = {answer.rater for answer in load.answers}
     return NewProject(name, shown(store.url), owner_path, len(load.items), len(people_asked), len(load.answers))
 
 
@@ -90,7 +94,7 @@ def _annotations(name: str) -> Load:
             {"source": list(group.source), "output": list(group.output), "labels": [group.label]}
             for group in pair.groups
         ]
-        answers.append(Given(at, name.partition("/")[0], {"groups": tasks.groups(marks, lengths, lenient=True)}))
+        answers.append(PastAnswer(at, name.partition("/")[0], {"groups": tasks.groups(marks, lengths, lenient=True)}))
     return Load(project, items, answers)
 
 
@@ -99,8 +103,7 @@ def _ratings(name: str, table: Sheet) -> Load:
     roles = roles_of(table)
     named = {"comment": "comment", **roles}
     texts = {role: table.columns.get(named.get(role, "")) for role in ("source", "output", "comment")}
-    places: dict[tuple[str, str, str], int] = {}
-    items: list[dict[str, Any]] = []
+    items = Items()
     answers: dict[tuple[int, str], dict[str, Any]] = {}
     ranges: dict[str, list[float]] = {}
     for row, rating in ratings_in(table, roles):
@@ -110,17 +113,15 @@ def _ratings(name: str, table: Sheet) -> Load:
             raise BadInput(f"{name} holds means, not each rater's ratings: a project needs raters.")
         source, output, comment = (_text(cells, row) for cells in texts.values())
         key = (rating.system, rating.item, output)
-        if key not in places:
-            places[key] = len(items)
-            items.append(make_item(source, [(rating.system, output)], name=rating.item))
-        answer = answers.setdefault((places[key], rating.rater), {"values": {}})
+        place = items.place(key, source, [(rating.system, output)], name=rating.item)
+        answer = answers.setdefault((place, rating.rater), {"values": {}})
         answer["values"][rating.dimension] = rating.value if rating.said else None
         if comment:
             answer["comment"] = comment
         ranges.setdefault(rating.dimension, []).append(rating.value)
     scales = [_scale(dimension, np.array(values)) for dimension, values in ranges.items()]
     project = parse_project({"name": name, "task": "rating", "scales": scales})
-    return Load(project, items, [Given(place, rater, answer) for (place, rater), answer in answers.items()])
+    return Load(project, items.rows, [PastAnswer(place, rater, answer) for (place, rater), answer in answers.items()])
 
 
 def _text(cells: Sequence[object] | None, row: int) -> str:
@@ -129,23 +130,18 @@ def _text(cells: Sequence[object] | None, row: int) -> str:
 
 def _pairwise(name: str, progress: Progress) -> Load:
     """ASSET against another set, one item for each pair of texts and question."""
-    table = data.table(name, progress=progress)
-    places: dict[tuple[str, ...], int] = {}
-    items: list[dict[str, Any]] = []
-    answers: list[Given] = []
-    for row in range(len(table)):
-        cell = {column: str(table[column][row]) for column in table.columns}
+    items, answers = Items(), []
+    for row in data.table(name, progress=progress).records():
+        cell = {column: str(value) for column, value in row.items()}
         other = cell["other_dataset"]
         texts = [("asset", cell["asset_simplification"]), (other, cell["other_simplification"])]
         key = (cell["sentence_id"], cell["aspect"], other, texts[0][1], texts[1][1])
-        if key not in places:
-            places[key] = len(items)
-            items.append(make_item(cell["source"], texts, name=f"{cell['sentence_id']} {cell['aspect']}"))
+        place = items.place(key, cell["source"], texts, name=f"{cell['sentence_id']} {cell['aspect']}")
         shown, winner = ["asset", other], cell["winner"]
         result = {"best": shown.index(winner), "best_system": winner} if winner in shown else {"tie": True}
-        answers.append(Given(places[key], cell["worker_id"], {"choice": {"shown": shown, **result}}))
+        answers.append(PastAnswer(place, cell["worker_id"], {"choice": {"shown": shown, **result}}))
     project = parse_project({"name": name, "task": "ranking", "ranking": {"question": "Which version is better?"}})
-    return Load(project, items, answers)
+    return Load(project, items.rows, answers)
 
 
 def _scale(name: str, values: Floats) -> dict[str, Any]:
@@ -158,34 +154,32 @@ def _scale(name: str, values: Floats) -> dict[str, Any]:
 
 def _store(connection: Connection, load: Load, name: str) -> str:
     now = time.time()
-    connection.execute(insert(schema.about).values(key="project", value=load.project.to_json()))
+    keep_fact(connection, "project", load.project.to_json())
     add_items(connection, load.items)
     ids = list(connection.execute(select(schema.item.c.id).order_by(schema.item.c.place)).scalars())
-    for rater in dict.fromkeys(given.rater for given in load.answers):
+    for rater in dict.fromkeys(answer.rater for answer in load.answers):
         why = load.excluded.get(rater)
         person = {"pseudonym": rater, "role": "rater", "state": "imported", "crowd": "{}", "created_at": now}
         person |= {"excluded_why": why, "excluded_at": None if why is None else now}
         connection.execute(insert(schema.rater).values(**person))
     raters = {row.pseudonym: row.id for row in connection.execute(select(schema.rater))}
     layouts = {place: json.dumps(list(range(len(json.loads(row["outputs"]))))) for place, row in enumerate(load.items)}
-    numbers = {
-        pair: at for at, pair in enumerate(dict.fromkeys((given.place, given.rater) for given in load.answers), 1)
-    }
-    latest = {(given.place, given.rater): given for given in sorted(load.answers, key=lambda given: given.revision)}
+    numbers = {key: at for at, key in enumerate(dict.fromkeys(answer.key for answer in load.answers), 1)}
+    latest = {answer.key: answer for answer in sorted(load.answers, key=lambda answer: answer.revision)}
     assignments = [
         {"id": numbers[place, rater], "item_id": ids[place], "rater_id": raters[rater], "state": "done",
-         "layout": layouts[place], "revision": given.revision, "leased_at": given.at or now,
-         "expires_at": given.at or now}
-        for (place, rater), given in latest.items()
+         "layout": layouts[place], "revision": answer.revision, "leased_at": answer.at or now,
+         "expires_at": answer.at or now}
+        for (place, rater), answer in latest.items()
     ]  # fmt: skip
     entries = []
-    for at, given in enumerate(load.answers, 1):
-        number, text = numbers[given.place, given.rater], json.dumps(given.payload)
-        kept = {name: getattr(given, name) for name in ("revision", "late", "overtime", "seconds")}
+    for at, answer in enumerate(load.answers, 1):
+        number, text = numbers[answer.key], json.dumps(answer.payload)
+        kept = {name: getattr(answer, name) for name in ("revision", "late", "overtime", "seconds")}
         entries.append(
-            {"assignment_id": number, "item_id": ids[given.place], "rater_id": raters[given.rater], **kept,
-             "key": f"import-{at}", "digest": fingerprint(number, given.revision - 1, given.payload), "payload": text,
-             "created_at": given.at or now}
+            {"assignment_id": number, "item_id": ids[answer.place], "rater_id": raters[answer.rater], **kept,
+             "key": f"import-{at}", "digest": fingerprint(number, answer.revision - 1, answer.payload), "payload": text,
+             "created_at": answer.at or now}
         )  # fmt: skip
     connection.execute(insert(schema.assignment), assignments)
     connection.execute(insert(schema.entry), entries)

@@ -1,10 +1,9 @@
 """The labels that the page offers, by the sides on which a group has words; the typology says which there are."""
 
-import tomllib
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from plainly.files import read_shipped
 from plainly.typology import vocabulary
 
 ERROR = "err"
@@ -13,7 +12,7 @@ ERROR = "err"
 @cache
 def labels() -> dict[str, dict[str, Any]]:
     """All labels by name, in the typology's order, as the page's script gets them."""
-    own = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    own = read_shipped(__file__, "labels.toml")
     return {
         operation.label: {
             "name": operation.label,

@@ -2,50 +2,31 @@
 
 import datetime
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from plainly.errors import BadInput
+from plainly.inputs.lines import read_lines
 from plainly.inputs.tables import Sheet, read_table, table_format
 from plainly.ratings import exported
 from plainly.ratings.exported import true
-from plainly.studio.creation import make_item
+from plainly.studio.creation import Items
 from plainly.studio.exports import COLUMNS
-from plainly.studio.imports import Given, Load
+from plainly.studio.imports import Load, PastAnswer
 from plainly.studio.project import Project, parse_project
 
 _SCALE = ("question", "minimum", "maximum", "low", "high", "step", "level")
 
 
-class _Items:
-    """Items as they come, each once."""
-
-    def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
-        self._places: dict[str, int] = {}
-
-    def place(self, source: str, outputs: list[tuple[str, str]], **more: Any) -> int:
-        row = make_item(source, outputs, **more)
-        key = json.dumps([row[name] for name in ("kind", "name", "source", "outputs")])
-        if key not in self._places:
-            self._places[key] = len(self.rows)
-            self.rows.append(row)
-        return self._places[key]
-
-    def find(self, name: str, system: str) -> int | None:
-        return next((at for at, row in enumerate(self.rows) if (row["name"], row["system"]) == (name, system)), None)
-
-
 def load(name: str) -> Load | None:
     """The study in a file that the studio exported; None for any other file."""
-    if name.endswith(".jsonl") and (lines := Path(name).read_text(encoding="utf-8").splitlines()):
-        try:
+    if name.endswith(".jsonl"):
+        lines = read_lines(name)
+        with suppress(ValueError):
             first = json.loads(lines[0])
-        except ValueError:
-            first = None
-        if isinstance(first, dict) and first.get("kind") == "project":
-            return _entries([json.loads(line) for line in lines])
+            if isinstance(first, dict) and first.get("kind") == "project":
+                return _whole_study(name, lines)
     if table_format(name) is None or not exported.is_ours(table := exported.plain(read_table(name))):
         return None
     task = next((task for task, columns in COLUMNS.items() if set(columns) <= set(table.columns)), None)
@@ -56,18 +37,19 @@ def load(name: str) -> Load | None:
     return {"rating": _ratings, "ranking": _rankings, "operations": _operations}[task](name, table)
 
 
-def _rows(table: Sheet) -> Iterator[dict[str, Any]]:
-    for at in range(len(table)):
-        yield {column: cells[at] for column, cells in table.columns.items()}
+def _place(items: Items, row: Mapping[str, Any], outputs: list[tuple[str, str]] | None = None, **more: Any) -> int:
+    source, name = _text(row["source"]), _text(row["item"])
+    written = outputs or [(_text(row["system"]), _text(row["output"]))]
+    return items.place((more.get("kind"), name, source, *written), source, written, name=name, **more)
 
 
-def _given(row: Mapping[str, Any], place: int, payload: dict[str, Any]) -> Given:
+def _answer(row: Mapping[str, Any], place: int, payload: dict[str, Any]) -> PastAnswer:
     if true(row["cannot_judge"]):
         payload = {"cannot_judge": True}
     if _text(row.get("comment")):
         payload["comment"] = _text(row["comment"])
     seconds = row["seconds"]
-    return Given(
+    return PastAnswer(
         place,
         _text(row["rater"]),
         payload,
@@ -93,17 +75,15 @@ def _excluded(rows: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _ratings(name: str, table: Sheet) -> Load:
-    items, answers, rows = _Items(), dict[tuple[int, str], Given](), list(_rows(table))
+    items, answers, rows = Items(), dict[tuple[int, str], PastAnswer](), list(table.records())
     scales: dict[str, dict[str, Any]] = {}
     for row in rows:
-        place = items.place(
-            _text(row["source"]), [(_text(row["system"]), _text(row["output"]))], name=_text(row["item"])
-        )
+        place = _place(items, row)
         value = None if row["rating"] in (None, "") else float(row["rating"])
         scales.setdefault(_text(row["dimension"]), {key: row[key] for key in _SCALE})
-        given = answers.setdefault((place, _text(row["rater"])), _given(row, place, {"values": {}}))
-        if "values" in given.payload:
-            given.payload["values"][_text(row["dimension"])] = value
+        answer = answers.setdefault((place, _text(row["rater"])), _answer(row, place, {"values": {}}))
+        if "values" in answer.payload:
+            answer.payload["values"][_text(row["dimension"])] = value
     numbers = ("minimum", "maximum", "step")
     described = [
         {"name": key, **{part: _whole(cell) if part in numbers else _text(cell) for part, cell in scale.items()}}
@@ -114,17 +94,17 @@ def _ratings(name: str, table: Sheet) -> Load:
 
 
 def _rankings(name: str, table: Sheet) -> Load:
-    items, answers, rows = _Items(), [], list(_rows(table))
+    items, answers, rows = Items(), [], list(table.records())
     for row in rows:
         systems, texts = _list(row["shown"]), _list(row["outputs"])
-        place = items.place(_text(row["source"]), sorted(zip(systems, texts, strict=True)), name=_text(row["item"]))
+        place = _place(items, row, sorted(zip(systems, texts, strict=True)))
         choice: dict[str, Any] = {"shown": systems}
         if true(row["tie"]):
             choice["tie"] = True
         for end in ("best", "worst"):
             if row[end]:
                 choice |= {end: systems.index(row[end]), f"{end}_system": row[end]}
-        answers.append(_given(row, place, {"choice": choice}))
+        answers.append(_answer(row, place, {"choice": choice}))
     how = {"method": rows[0]["method"], "ties": true(rows[0]["ties"]), "question": rows[0]["question"]}
     project = parse_project({"name": name, "task": "ranking", "ranking": how})
     return Load(project, items.rows, answers, _excluded(rows))
@@ -135,47 +115,49 @@ def _list(cell: Any) -> list[str]:
 
 
 def _operations(name: str, table: Sheet) -> Load:
-    items, answers, rows = _Items(), dict[tuple[int, str], Given](), list(_rows(table))
+    items, answers, rows = Items(), dict[tuple[int, str], PastAnswer](), list(table.records())
     for row in rows:
-        place = items.place(
-            _text(row["source"]), [(_text(row["system"]), _text(row["output"]))], name=_text(row["item"]),
-            tokens=_text(row["tokens"]),
-        )  # fmt: skip
-        given = answers.setdefault((place, _text(row["rater"])), _given(row, place, {"groups": []}))
-        if row["labels"] and "groups" in given.payload:
+        place = _place(items, row, tokens=_text(row["tokens"]))
+        answer = answers.setdefault((place, _text(row["rater"])), _answer(row, place, {"groups": []}))
+        if row["labels"] and "groups" in answer.payload:
             group: dict[str, Any] = {
                 side: [int(number) for number in _text(row[f"{side}_tokens"]).split(",") if number]
                 for side in ("source", "output")
             }
-            given.payload["groups"].append({**group, "labels": _text(row["labels"]).split(",")})
+            answer.payload["groups"].append({**group, "labels": _text(row["labels"]).split(",")})
     data = {"tokens": rows[0]["tokens"]}
     project = parse_project({"name": name, "task": "operations", "data": data})
     return Load(project, items.rows, list(answers.values()), _excluded(rows))
 
 
+def _whole_study(name: str, lines: Sequence[str]) -> Load:
+    try:
+        return _entries([json.loads(line) for line in lines])
+    except (ValueError, KeyError, TypeError):
+        again = "plainly studio export PROJECT --format entries.jsonl"
+        raise BadInput(
+            f"{name} is a study that was exported, but damaged or cut off. Export it again: {again}"
+        ) from None
+
+
 def _entries(lines: list[dict[str, Any]]) -> Load:
     """The whole study; only items that nobody answered are not there."""
     project: Project = parse_project(lines[0]["project"])
-    items, answers, decisions = _Items(), [], []
+    items, answers, decisions = Items(), [], []
+    place_of: dict[tuple[str, str], int] = {}
     excluded: dict[str, str] = {}
     for line in lines[1:]:
         at = datetime.datetime.fromisoformat(line["at"]).timestamp()
         if line["kind"] == "adjudication":
-            place = items.find(line["item"], line["system"])
-            if place is not None:
-                decisions.append((place, line["answer"], at))
+            if (line["item"], line["system"]) in place_of:
+                decisions.append((place_of[line["item"], line["system"]], line["answer"], at))
             continue
         outputs = [(output["system"], output["text"]) for output in line["outputs"]]
-        place = items.place(
-            line["source"],
-            outputs,
-            name=line["item"],
-            kind=line["kind"],
-            tokens=line["tokens"],
-            expected=line["expected"],
-        )
+        more = {name: line[name] for name in ("kind", "tokens", "expected")}
+        place = _place(items, line, outputs, **more)
+        place_of.setdefault((line["item"], items.rows[place]["system"]), place)
         kept = {name: line[name] for name in ("revision", "late", "overtime", "seconds")}
-        answers.append(Given(place, line["rater"], line["answer"], at=at, **kept))
+        answers.append(PastAnswer(place, line["rater"], line["answer"], at=at, **kept))
         if line.get("excluded") is not None:
             excluded[line["rater"]] = line["excluded"]
     return Load(project, items.rows, answers, excluded, decisions)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, insert, select
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -23,8 +23,9 @@ from plainly.studio.guard import integer
 from plainly.studio.ledger import Ledger
 from plainly.studio.project import Project
 from plainly.studio.refusal import Refusal
-from plainly.studio.store import note
+from plainly.studio.store import fact, keep_fact, note
 
+_WATCHED = 30.0  # seconds between two looks at the rules
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "jsonl": "application/jsonl",
@@ -36,7 +37,7 @@ _MEDIA = {
 
 async def page(call: Call) -> Response:
     """The dashboard; its script asks for the figures."""
-    stopped = await call.studio.read(_stopped)
+    stopped = await call.studio.read(partial(fact, key="stopped"))
     told: dict[str, Any] = {"stopped": stopped, "warnings": settings.warnings(call.studio)}
     return call.page("owner.html", formats=exports.FORMATS, here="owner", **told)
 
@@ -51,9 +52,7 @@ async def stop(call: Call) -> Response:
     wanted = call.text("stopped", "yes") == "yes"
 
     def work(connection: Connection) -> None:
-        connection.execute(delete(schema.about).where(schema.about.c.key == "stopped"))
-        if wanted:
-            connection.execute(insert(schema.about).values(key="stopped", value=call.person.pseudonym))
+        keep_fact(connection, "stopped", call.person.pseudonym if wanted else None)
         call.note(connection, "stop" if wanted else "resume")
 
     return await call.change(work, "/owner")
@@ -164,20 +163,17 @@ def _attached(content: bytes, ending: str, media: str) -> Response:
     return Response(content, media_type=media, headers=headers)
 
 
-async def watch(studio: Studio, *, every: float = 30.0) -> None:
+async def watch(studio: Studio) -> None:
     """Look again and again whether the stop rule on precision is met, and whether personal data have to go."""
     while True:
         project = studio.project
         await studio.write(partial(roster.purge, project=project, now=time.time()))
-        if project.stop.half_width and await studio.compute(figures.enough) and not await studio.read(_stopped):
+        if project.stop.half_width and await studio.compute(figures.enough):
             await studio.write(partial(_reached, half_width=project.stop.half_width))
-        await asyncio.sleep(every)
+        await asyncio.sleep(_WATCHED)
 
 
 def _reached(connection: Connection, half_width: float) -> None:
-    connection.execute(insert(schema.about).values(key="stopped", value="precision reached"))
-    note(connection, "stop rule", "stop", {"half_width": half_width})
-
-
-def _stopped(connection: Connection) -> str | None:
-    return connection.execute(select(schema.about.c.value).where(schema.about.c.key == "stopped")).scalar()
+    if fact(connection, "stopped") is None:
+        keep_fact(connection, "stopped", "precision reached")
+        note(connection, "stop rule", "stop", {"half_width": half_width})

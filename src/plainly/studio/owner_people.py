@@ -1,5 +1,7 @@
 """The people of a study, as its owner sees them: links, who came, what they are paid by, and whose answers count."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -55,32 +57,28 @@ async def revoke(call: Call) -> Response:
 
 async def remove(call: Call) -> Response:
     """End a person's access. What they answered stays and counts."""
-    pseudonym, by = call.text("rater", longest=64), call.person.pseudonym
-    return await call.change(lambda connection: roster.end_access(connection, pseudonym, by=by), _PAGE)
+    return await _decide(call, roster.end_access)
 
 
 async def exclude(call: Call) -> Response:
     """A person's answers count nowhere; their items may go to others."""
-    pseudonym, by = call.text("rater", longest=64), call.person.pseudonym
-    why, replace = call.text("why", "", longest=200), call.data.get("replace") == "yes"
-    return await call.change(
-        lambda connection: roster.exclude(connection, pseudonym, why=why, replace=replace, by=by), _PAGE
-    )
+    why = call.text("why", "", longest=200)
+    return await _decide(call, roster.exclude, why=why, replace=call.data.get("replace") == "yes")
 
 
 async def restore(call: Call) -> Response:
     """A person's answers count again."""
-    pseudonym, by = call.text("rater", longest=64), call.person.pseudonym
-    return await call.change(lambda connection: roster.restore(connection, pseudonym, by=by), _PAGE)
+    return await _decide(call, roster.restore)
 
 
 async def erase(call: Call) -> Response:
     """Delete a person and what they answered, at their request."""
-    pseudonym, by = call.text("rater", longest=64), call.person.pseudonym
     if call.data.get("sure") != "yes":
         raise Refusal(422, "sure", "Deleting cannot be undone. Go back and tick the box beside the button.")
+    return await _decide(call, roster.erase)
 
-    def work(connection: Connection) -> None:
-        roster.erase(connection, pseudonym, by=by)
 
-    return await call.change(work, _PAGE)
+async def _decide(call: Call, action: Callable[..., object], **how: Any) -> Response:
+    """What the owner decides about a rater."""
+    rater = call.text("rater", longest=64)
+    return await call.change(partial(action, pseudonym=rater, by=call.person.pseudonym, **how), _PAGE)

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 
 from sqlalchemy import Connection, func, select, update
 
-from plainly.ratings.exported import is_formula
+from plainly.ratings.exported import harmless
 from plainly.render.tables import delimited
 from plainly.studio import schema
 from plainly.studio.people import Person, Secret
@@ -129,11 +129,7 @@ def roster(connection: Connection, project: Project, secret: Secret) -> list[dic
 
 def _people(rows: list[dict[str, Any]]) -> str:
     names = [name for name in (rows[0] if rows else {"rater": ""}) if name != "created_at"]
-    return delimited(names, [[_cell(row[name]) for name in names] for row in rows])
-
-
-def _cell(value: Any) -> Any:
-    return f"'{value}" if is_formula(value) else value
+    return delimited(names, [[harmless(row[name]) for name in names] for row in rows])
 
 
 def _prolific(rows: list[dict[str, Any]], *, good: bool) -> str:
@@ -151,7 +147,7 @@ def _mturk(rows: list[dict[str, Any]]) -> str:
         if row.get("workerId")
     ]  # fmt: skip
     return delimited(
-        ("AssignmentId", "HITId", "WorkerId", "Approve", "Reject"), [list(map(_cell, row)) for row in table]
+        ("AssignmentId", "HITId", "WorkerId", "Approve", "Reject"), [list(map(harmless, row)) for row in table]
     )
 
 

@@ -46,7 +46,10 @@ class Secret:
             with os.fdopen(handle, "w") as file:
                 file.write(secrets.token_hex(32))
         self.text = path.read_text().strip()
-        self._key = bytes.fromhex(self.text)
+        try:
+            self._key = bytes.fromhex(self.text)
+        except ValueError:
+            raise BadInput(f"{path} is not the secret of a study. Put the study's own back, from a backup.") from None
 
     def sign(self, purpose: str, text: str) -> str:
         """A keyed hash that nobody without the secret can make."""

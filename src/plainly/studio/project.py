@@ -8,14 +8,13 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, TypeVar, cast, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from plainly.errors import BadInput, UnknownName, did_you_mean
-from plainly.files import read_whole, write_whole
+from plainly.files import read_shipped, read_toml, typed, write_whole
 from plainly.stats.agreement import AlphaDistance
 
 TaskName = Literal["rating", "operations", "ranking"]
@@ -23,10 +22,7 @@ TASKS: tuple[TaskName, ...] = get_args(TaskName)
 # For a study that does not say: with a fixed number of ratings more sentences always beat more raters, and beyond two
 # raters a sentence nothing was gained (Schwarzer and Kauchak 2018, section 3.2). ``plainly plan`` works it out anew.
 _OVERLAP = 2
-_HERE = Path(__file__).parent
-_PROTOCOLS = _HERE / "protocols"
-_TYPES: Mapping[str, Any] = {"str": str, "int": int, "float": (int, float), "bool": bool, "tuple[str, ...]": tuple}
-T = TypeVar("T")
+_PROTOCOLS = Path(__file__).parent / "protocols"
 
 
 @dataclass(frozen=True)
@@ -189,17 +185,9 @@ def protocols() -> tuple[str, ...]:
 
 def read_project(path: Path) -> Project:
     """The project in a TOML file, or an error that names the key."""
-    try:
-        content = _toml(path)
-    except FileNotFoundError:
-        raise BadInput(f"There is no {path}. Make one: plainly studio create {path} --help") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} is not TOML: {error}.") from None
-    return parse_project(content, where=str(path))
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    return tomllib.loads(read_whole(path).decode("utf-8"))
+    if not path.exists():
+        raise BadInput(f"There is no {path}. Make one: plainly studio create {path} --help")
+    return parse_project(read_toml(path), where=str(path))
 
 
 class ProjectOptions(TypedDict, total=False):
@@ -259,15 +247,18 @@ def parse_project(content: Mapping[str, Any], *, where: str = "the project") -> 
     task = values.get("task", "rating")
     if task not in TASKS:
         raise BadInput(f"{where}: unknown task {task!r}.{did_you_mean(str(task), TASKS)} Known: {TASKS}")
-    scales = tuple(_build(RatingScale, row, f"{where}, scales") for row in values.pop("scales", ()))
-    sections = {name: _build(kind, values.pop(name, {}), f"{where}, [{name}]") for name, kind in _SECTIONS.items()}
-    project: Project = _build(Project, {**values, "scales": scales, **sections}, where)
+    rows = values.pop("scales", ())
+    if not isinstance(rows, (list, tuple)):
+        raise BadInput(f"{where}: scales are tables, [[scales]], not {rows!r}.")
+    scales = tuple(typed(RatingScale, row, f"{where}, scales") for row in rows)
+    sections = {name: typed(kind, values.pop(name, {}), f"{where}, [{name}]") for name, kind in _SECTIONS.items()}
+    project = typed(Project, {**values, "scales": scales, **sections}, where)
     return _with_protocol(project, values)
 
 
 def _with_protocol(project: Project, values: Mapping[str, Any]) -> Project:
     if project.task != "rating":
-        guide = _toml(_HERE / "guides.toml")[project.task].strip()
+        guide = read_shipped(__file__, "guides.toml")[project.task].strip()
         return replace(project, scales=(), instructions=project.instructions or guide)
     if project.scales and "protocol" not in values:
         return replace(project, protocol="own", instructions=project.instructions or project.name)
@@ -275,23 +266,6 @@ def _with_protocol(project: Project, values: Mapping[str, Any]) -> Project:
         return project
     if project.protocol not in protocols():
         raise UnknownName("protocol", project.protocol, protocols(), see="docs/studio.md")
-    paper = _toml(_PROTOCOLS / f"{project.protocol}.toml")
-    scales = tuple(_build(RatingScale, row, project.protocol) for row in paper["scales"])
+    paper = read_shipped(__file__, f"protocols/{project.protocol}.toml")
+    scales = tuple(typed(RatingScale, row, project.protocol) for row in paper["scales"])
     return replace(project, scales=scales, instructions=project.instructions or paper["instructions"].strip())
-
-
-def _build(kind: type[T], values: Mapping[str, Any], where: str) -> T:
-    known = {entry.name: entry for entry in fields(cast("Any", kind))}
-    for key in values:
-        if key not in known:
-            raise BadInput(f"{where}: unknown key {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
-    for name, entry in known.items():
-        if name not in values and entry.default is MISSING and entry.default_factory is MISSING:
-            raise BadInput(f"{where}: {name!r} is missing.")
-    plain = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
-    for key, value in plain.items():
-        declared = str(known[key].type)
-        wrong_bool = isinstance(value, bool) and declared in _TYPES and declared != "bool"
-        if wrong_bool or not isinstance(value, _TYPES.get(declared, object)):
-            raise BadInput(f"{where}: {key} must be {declared}, not {value!r}.")
-    return kind(**plain)

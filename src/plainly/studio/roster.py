@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, select, update
 
 from plainly.studio import schema
-from plainly.studio.assign import release, take
+from plainly.studio.assign import move, release
 from plainly.studio.project import Project
 from plainly.studio.refusal import Refusal
 from plainly.studio.store import note
@@ -36,7 +36,7 @@ def exclude(connection: Connection, pseudonym: str, *, why: str, replace: bool, 
     if row.excluded_at is None:
         values = {"excluded_at": time.time(), "excluded_why": why or "excluded"}
         connection.execute(update(rater).where(rater.c.id == row.id).values(**values))
-    reopened = _move(connection, row.id, "done", "replaced", -1) if replace else 0
+    reopened = move(connection, "done", "replaced", assignment.c.rater_id == row.id) if replace else 0
     note(connection, by, "exclude", {"rater": pseudonym, "why": why, "reopened": reopened})
 
 
@@ -45,16 +45,8 @@ def restore(connection: Connection, pseudonym: str, *, by: str) -> None:
     row = find(connection, pseudonym)
     back = update(rater).where(rater.c.id == row.id)
     connection.execute(back.values(excluded_at=None, excluded_why=None))
-    closed = _move(connection, row.id, "replaced", "done", 1)
+    closed = move(connection, "replaced", "done", assignment.c.rater_id == row.id, times=1)
     note(connection, by, "restore", {"rater": pseudonym, "closed": closed})
-
-
-def _move(connection: Connection, rater_id: int, old: str, new: str, times: int) -> int:
-    chosen = update(assignment).where(assignment.c.rater_id == rater_id, assignment.c.state == old)
-    items = connection.execute(chosen.values(state=new).returning(assignment.c.item_id)).scalars().all()
-    for item_id in items:
-        take(connection, item_id, times)
-    return len(items)
 
 
 def end_access(connection: Connection, pseudonym: str, *, by: str) -> None:
@@ -70,7 +62,7 @@ def erase(connection: Connection, pseudonym: str, *, by: str, action: str = "del
     """Delete a person and everything that they answered; how many answers there were."""
     row = find(connection, pseudonym)
     release(connection, row.id)
-    _move(connection, row.id, "done", "replaced", -1)
+    move(connection, "done", "replaced", assignment.c.rater_id == row.id)
     mine = select(assignment.c.id).where(assignment.c.rater_id == row.id)
     connection.execute(delete(draft).where(draft.c.assignment_id.in_(mine)))
     count = len(connection.execute(delete(entry).where(entry.c.rater_id == row.id).returning(entry.c.id)).all())

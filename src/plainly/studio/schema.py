@@ -3,14 +3,14 @@
 Answers are only ever added: an edit is a new row with the next revision, and nothing is deleted.
 """
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
 
+from plainly.files import read_shipped
+
 metadata = sql.MetaData()
-_SPEC = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_SPEC = read_shipped(__file__, "schema.toml")
 _TYPES: dict[str, Any] = {
     "id": sql.BigInteger().with_variant(sql.Integer, "sqlite"),
     "text": sql.Text,

@@ -10,14 +10,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection
 from starlette.responses import Response
 
 from plainly.errors import BadInput
-from plainly.studio import schema
 from plainly.studio.context import Call, Studio
 from plainly.studio.project import Project, parse_project, read_project
 from plainly.studio.refusal import Refusal
+from plainly.studio.store import keep_fact
 
 # Name → the question of the form; a dot stands between a section and its key.
 EDITABLE: Mapping[str, str] = {
@@ -85,8 +85,7 @@ def file_says(project: Project, file: Path | None) -> tuple[dict[str, tuple[Any,
 
 def store(connection: Connection, old: Project, new: Project) -> dict[str, Any]:
     """Put the new settings where every server reads them; what changed, for the trail."""
-    about = schema.about
-    connection.execute(update(about).where(about.c.key == "project").values(value=new.to_json()))
+    keep_fact(connection, "project", new.to_json())
     return {name: list(pair) for name, pair in differences(old, new).items()}
 
 

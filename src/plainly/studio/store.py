@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy import Connection, Engine, create_engine, delete, event, insert, inspect, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
@@ -89,9 +89,9 @@ class Store:
         """Do this inside a transaction; the future is done after the commit, or holds what went wrong."""
         return self._writer.write(work)
 
-    def write_now(self, work: Transaction[T], *, timeout: float = 600) -> T:
+    def write_now(self, work: Transaction[T]) -> T:
         """As ``write``, and wait."""
-        return self.write(work).result(timeout)
+        return self.write(work).result(600)
 
     def read(self, work: Transaction[T]) -> T:
         """Do this on a consistent view of the data, without waiting for writers."""
@@ -120,8 +120,7 @@ class Store:
         with self.readers.connect() as connection:
             stored = None
             with suppress(DBAPIError):
-                about = schema.about.c
-                stored = connection.execute(select(about.value).where(about.key == "project")).scalar()
+                stored = fact(connection, "project")
         if stored is None:
             raise BadInput(f"{shown(self.url)} holds no studio project. Make one: plainly studio create PROJECT.toml")
         return parse_project(json.loads(stored))
@@ -137,6 +136,19 @@ def create_tables(store: Store) -> None:
             )
     with store._writers.begin() as connection:
         schema.metadata.create_all(connection)
+
+
+def fact(connection: Connection, key: str) -> str | None:
+    """What is kept about the study as a whole under a key."""
+    about = schema.about.c
+    return connection.execute(select(about.value).where(about.key == key)).scalar()
+
+
+def keep_fact(connection: Connection, key: str, value: str | None) -> None:
+    """Keep a fact in place of what was there; None takes it away."""
+    connection.execute(delete(schema.about).where(schema.about.c.key == key))
+    if value is not None:
+        connection.execute(insert(schema.about).values(key=key, value=value))
 
 
 def note(connection: Connection, actor: str, action: str, detail: Mapping[str, Any] | None = None) -> None:

@@ -1,9 +1,10 @@
 """What raters read, in the study's language: one file a language, and English for what a file does not say."""
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+
+from plainly.files import read_shipped
 
 _FILES = Path(__file__).parent / "languages"
 ENGLISH = "en"
@@ -15,11 +16,11 @@ def languages() -> tuple[str, ...]:
 
 
 @cache
-def words(language: str) -> Mapping[str, Mapping[str, str]]:
+def words(language: str) -> Mapping[str, dict[str, str]]:
     """The words by part (pages, page, refused) and name; a study in a language without a file is run in English."""
     spoken = language.partition("-")[0].lower()
-    parts = [tomllib.loads((_FILES / f"{name}.toml").read_text(encoding="utf-8")) for name in (ENGLISH, spoken)
-             if name in languages()]  # fmt: skip
+    known = [name for name in (ENGLISH, spoken) if name in languages()]
+    parts = [read_shipped(__file__, f"languages/{name}.toml") for name in known]
     return {part: {**parts[0][part], **parts[-1].get(part, {})} for part in parts[0]}
 
 

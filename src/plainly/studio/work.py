@@ -152,11 +152,12 @@ def _identity(call: Call) -> dict[str, Any]:
 
 def about(call: Call) -> dict[str, Any]:
     project = call.studio.project
+    spoken = words(project.language)
     told: dict[str, Any] = {
         **_identity(call),
         "base": call.studio.address.base,
         "preview": False,
-        "words": _words(project.language),
+        "words": spoken["page"] | {f"refused_{code}": sentence for code, sentence in spoken["refused"].items()},
         "task": project.task,
         "ahead": project.assignment.ahead,
         "comments": project.comments,
@@ -174,8 +175,3 @@ def about(call: Call) -> dict[str, Any]:
     else:
         told["ranking"] = asdict(project.ranking)
     return told
-
-
-def _words(language: str) -> dict[str, str]:
-    spoken = words(language)
-    return {**spoken["page"], **{f"refused_{code}": sentence for code, sentence in spoken["refused"].items()}}

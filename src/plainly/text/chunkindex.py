@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.text.keytable import Keys, KeyTable
-from plainly.text.ragged import Ints, Ragged
+from plainly.text.ragged import Ints, Ragged, stretches
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -32,10 +32,10 @@ _FIRST_OF_TWO, _FIRST_OF_THREE = 0xC2, 0xE0  # the least first bytes of characte
 _RECENT, _RECENT_SHARE = 4096, 16  # how large the small table may grow, and which share of the large one
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(9)], dtype=np.uint64)
 
-# A memo starts afresh when it has seen this many distinct chunks, and texts are read in blocks of this many, so that
-# memory is bounded on streams of any length.
+# A memo starts afresh when it has seen this many distinct chunks, and texts are read in blocks of this many texts or
+# characters, so that memory is bounded on streams and texts of any length.
 MEMO_LIMIT = 1_000_000
-BLOCK = 5_000
+BLOCK, BLOCK_CHARACTERS = 5_000, 3_000_000
 
 
 class ChunkIndex:
@@ -131,11 +131,11 @@ class ChunkMemo:
     def rows(self, texts: Sequence[str], count: Callable[[Ragged], Ints]) -> Ints:
         """What ``count`` makes of the facts about every chunk of a block of texts, for all texts."""
         blocks = []
-        for start in range(0, max(1, len(texts)), BLOCK):
+        for start, stop in stretches(map(len, texts), most=BLOCK, room=BLOCK_CHARACTERS):
             if len(self._facts.index) > MEMO_LIMIT:
                 self._facts = _ChunkFacts(self._describe)
             facts = self._facts
-            chunks = facts.index.read(self._clean(texts[start : start + BLOCK]))
+            chunks = facts.index.read(self._clean(texts[start:stop]))
             blocks.append(count(Ragged(facts.rows[chunks.values], chunks.offsets)))
         return np.concatenate(blocks)
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from plainly.errors import BadSpec, DataUnavailable, MissingExtra
+from plainly.errors import BadSpec, DataUnavailable, needing
 from plainly.text import sentences, syllables
 from plainly.text.chunkindex import ChunkMemo
 from plainly.text.languages import language as known_language
@@ -149,10 +149,8 @@ def punkt_counts(texts: Sequence[str], language: str = "en") -> Ints:
 def punkt(language: str = "en") -> Callable[[str], list[str]]:
     """NLTK's Punkt with its model of a language, loaded once."""
     name = known_language(language).name
-    try:
+    with needing("sentences=punkt", package="nltk", extra="punkt"):
         from nltk.tokenize.punkt import PunktTokenizer
-    except ImportError:
-        raise MissingExtra("sentences=punkt", package="nltk", extra="punkt") from None
     try:
         find: Callable[[str], list[str]] = PunktTokenizer(name.lower()).tokenize
     except LookupError:

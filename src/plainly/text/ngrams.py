@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from plainly.evalset import EvalSet
 from plainly.text.keytable import KeyTable, firsts, pairs
-from plainly.text.ragged import Ints, Ragged
+from plainly.text.ragged import Ints, Ragged, stretches
 from plainly.text.tokenise import Vocabulary, vocabulary
 
 Floats = npt.NDArray[np.float64]
@@ -22,9 +22,9 @@ Counts = npt.NDArray[np.unsignedinteger]
 Numbers = npt.NDArray[np.integer] | npt.NDArray[np.float64] | npt.NDArray[np.bool_]
 
 ORDER = 4
-BLOCK_ITEMS = 2048
-# A larger evaluation set is prepared block by block and not kept: with ten references an item costs about 13 KB.
-KEPT_ITEMS = 40_000
+BLOCK_ITEMS, BLOCK_CHARACTERS = 2048, 3_000_000
+# A larger evaluation set is prepared block by block and not kept: a character of a text costs about 12 bytes.
+KEPT_CHARACTERS = 40_000_000
 
 
 @dataclass(frozen=True)
@@ -96,15 +96,23 @@ def prepared(
     ``raw_source`` leaves the source as it stands (split at white space) while the references are tokenised.
     """
 
-    def build(evalset: EvalSet) -> Iterator[Block]:
-        for start in range(0, max(1, len(evalset)), BLOCK_ITEMS):
-            words = vocabulary(tokenize, lowercase=lowercase, blank_token=blank_token)
-            yield _prepare(evalset, start, min(start + BLOCK_ITEMS, len(evalset)), words, raw_source)
+    sizes = evalset.prepare("characters", _characters)
 
-    if len(evalset) > KEPT_ITEMS:
+    def build(evalset: EvalSet) -> Iterator[Block]:
+        for start, stop in stretches(sizes, most=BLOCK_ITEMS, room=BLOCK_CHARACTERS):
+            words = vocabulary(tokenize, lowercase=lowercase, blank_token=blank_token)
+            yield _prepare(evalset, start, stop, words, raw_source)
+
+    if sum(sizes) > KEPT_CHARACTERS:
         return build(evalset)
     key = ("ngrams", tokenize, lowercase, blank_token, raw_source)
     return iter(evalset.prepare(key, lambda evalset: list(build(evalset))))
+
+
+def _characters(evalset: EvalSet) -> list[int]:
+    """How long each item is, source and references together."""
+    rows = zip(evalset.sources, evalset.references, strict=True)
+    return [len(source) + sum(map(len, references)) for source, references in rows]
 
 
 def match(block: Block, outputs: Sequence[str]) -> Match:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,3 +50,16 @@ class Ragged:
         running = np.zeros((len(self.values) + 1, width), dtype=np.int64)
         np.cumsum(self.values[:, columns], axis=0, out=running[1:])
         return running[self.offsets[1:]] - running[self.offsets[:-1]]
+
+
+def stretches(sizes: Iterable[int], *, most: int, room: int) -> Iterator[tuple[int, int]]:
+    """Where to cut a row of things of these sizes: ``most`` at a time, or fewer where they fill the room; at least one
+    stretch, though it be empty."""
+    start = place = size = 0
+    for place, length in enumerate(sizes, 1):
+        size += length
+        if place - start == most or size >= room:
+            yield start, place
+            start, size = place, 0
+    if start < place or not place:
+        yield start, place

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from plainly.errors import BadSpec, MissingExtra, did_you_mean
+from plainly.errors import BadSpec, did_you_mean, needing
 from plainly.text.chunkindex import ChunkIndex
 from plainly.text.languages import CODES
 from plainly.text.ragged import Ragged
@@ -156,10 +156,8 @@ def _whole_text(tokenize: str) -> Callable[[str], str]:
         module, _, name = _SACREBLEU[tokenize].partition(":")
         sacrebleu_tokeniser = getattr(importlib.import_module(module), name)()
         return lambda text: str(sacrebleu_tokeniser(text.rstrip()))
-    try:
+    with needing(f"tokenize={tokenize}", package="sacremoses", extra="moses"):
         from sacremoses import MosesTokenizer
-    except ImportError:
-        raise MissingExtra(f"tokenize={tokenize}", package="sacremoses", extra="moses") from None
     moses = MosesTokenizer(lang=_MOSES[tokenize])
     escape = tokenize == "moses-escaped"
     return lambda text: str(moses.tokenize(text, return_str=True, escape=escape))

@@ -15,7 +15,6 @@ from plainly.typology.lexicon import FUNCTION, KIND, KINDS, Words
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
-Bools = npt.NDArray[np.bool_]
 
 _CELLS = 400_000  # Cells of a batch's similarity table; more would leave the processor's cache.
 LOWER, STEM, PREFIX, KIND_COLUMN, ENDING, LENGTH, SHAPE, HASH = range(8)

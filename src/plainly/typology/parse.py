@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plainly.errors import MissingExtra
+from plainly.errors import MissingExtra, needing
 from plainly.typology.features import Ints, Runs, shift, take
 from plainly.typology.lexicon import stable_hash
 
@@ -29,10 +29,8 @@ class Parser:
     """spaCy, kept to our tokens; equal texts are parsed once in a call."""
 
     def __init__(self, model: str = DEFAULT_MODEL) -> None:
-        try:
+        with needing("The labeller with a parser", package="spacy", extra="spacy"):
             import spacy
-        except ImportError:
-            raise MissingExtra("The labeller with a parser", package="spacy", extra="spacy") from None
         try:
             self._nlp: Any = spacy.load(model, exclude=["ner", "lemmatizer", "attribute_ruler"])
         except OSError:

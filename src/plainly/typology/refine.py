@@ -13,7 +13,7 @@ from plainly.typology.lexicon import BE, CONTENT, KIND, stem
 from plainly.typology.rules import AlignedText, PairLabels
 from plainly.typology.vocabulary import NONE
 
-_STOP, _COMMA, _PRONOUN, _AUXILIARY = (KIND[name] for name in ("stop", "comma", "pronoun", "auxiliary"))
+_STOP, _COMMA, _AUXILIARY = (KIND[name] for name in ("stop", "comma", "auxiliary"))
 _NOUNS = frozenset({KIND["content"], KIND["name"]})
 _JOINS = frozenset({KIND["conjunction"], KIND["relative"], KIND["comma"], KIND["preposition"]})
 _NOT = frozenset(("not", "n't", "never", "no", "nobody", "nothing", "none", "cannot", "neither", "without"))
@@ -38,7 +38,9 @@ class _Sides:
 
     @cached_property
     def gaps(self) -> tuple[list[int], list[int]]:
-        return _gaps(self.texts[0]), _gaps(self.texts[1])
+        """For each word of a side, how many words kept in place stand before it."""
+        source, output = (list(accumulate(int(place == 1) for place in text.passes)) for text in self.texts)
+        return source, output
 
     def free(self, side: int, at: int) -> bool:
         """Whether a word has no counterpart."""
@@ -81,20 +83,11 @@ def refine(source: AlignedText, output: AlignedText, labels: PairLabels) -> Pair
     return labels
 
 
-def _gaps(text: AlignedText) -> list[int]:
-    """For each word, how many words kept in place stand before it."""
-    return list(accumulate(int(place == 1) for place in text.passes))
-
-
-def _sentence_numbers(text: AlignedText) -> list[int]:
-    return list(accumulate((int(kind == _STOP) for kind in text.kinds[:-1]), initial=0))
-
-
 def _merges(pair: _Sides) -> None:
     """A stop inside the source whose neighbours stand in one sentence of the output."""
     source, output = pair.texts
     inner = [at for at, kind in enumerate(source.kinds[:-1]) if kind == _STOP]
-    sentences = _sentence_numbers(output)
+    sentences = list(accumulate((int(kind == _STOP) for kind in output.kinds[:-1]), initial=0))
     for at in inner:
         before = next((source.links[place] for place in range(at - 1, -1, -1) if _counts(source, place)), -1)
         after = next((source.links[place] for place in range(at + 1, len(source.words)) if _counts(source, place)), -1)

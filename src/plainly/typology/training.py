@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput, MissingExtra
+from plainly.errors import BadInput, needing
 from plainly.progress import Progress, unseen
 from plainly.typology.annotation import SIDES, Pair, token_labels
 from plainly.typology.features import Ints
@@ -209,9 +209,7 @@ def _parameters(torch: Any, settings: TrainingSettings, labels: LabelSets) -> di
 
 
 def _torch() -> Any:
-    try:
+    with needing("Training the labeller", package="torch", extra="torch"):
         import torch
-    except ImportError:
-        raise MissingExtra("Training the labeller", package="torch", extra="torch") from None
     torch.set_num_threads(1)  # The batches are small: more threads wait for one another.
     return torch

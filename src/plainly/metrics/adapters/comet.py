@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from plainly.errors import BadInput, DataUnavailable, MissingExtra
+from plainly.errors import BadInput, DataUnavailable, needing
 from plainly.metrics.adapters import weights
 
 
@@ -48,11 +48,9 @@ class Checkpoint:
 @lru_cache(maxsize=2)
 def load(checkpoint: str, encoder: str, *, metric: str, kind: str) -> Checkpoint:
     """Read the directory that ``metric(checkpoint=…)`` names; ``kind`` is the class that hparams.yaml must name."""
-    try:
+    with needing(metric, extra="torch"):
         import torch
         import yaml
-    except ImportError as error:
-        raise MissingExtra(metric, package=str(error.name), extra="torch") from None
     place = Path(checkpoint)
     path = next(iter(sorted(place.glob("checkpoints/*.ckpt"))), None) if checkpoint else None
     if path is None or not (place / "hparams.yaml").is_file():

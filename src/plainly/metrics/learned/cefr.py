@@ -5,7 +5,7 @@ whole levels. There the surest of three classifiers decides; here one reader doe
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -43,12 +43,18 @@ class LevelMetric(CheckedMetric):
         """What tables show."""
         return self.outputs if self.target is None else ("rmse", "adjacent", "f1", "cefr")
 
-    def for_set(self, evalset: EvalSet) -> "LevelMetric":
-        """The metric with the target that the set names for each item, where it names one and no other was given."""
+    def for_set(self, columns: Collection[str]) -> "LevelMetric":
+        """The metric with the column that names a target for each item, where there is one and no other was given."""
         if self.target is None:
             for name in TARGET_COLUMNS:
-                if name in evalset.columns:
+                if name in columns:
                     return replace(self, target=name)  # type: ignore[type-var]
+        elif number_of(self.target) is None and self.target not in columns:
+            add = way("a frame with that column", "a table with that column (--table)")
+            raise BadSpec(
+                f"{self.name}(target={self.target}) is neither a level ({', '.join(LEVELS)}) nor a column of the set."
+                f"{did_you_mean(self.target, (*LEVELS, *columns))} Give one of the levels, or {add}."
+            )
         return self
 
     @abstractmethod
@@ -59,7 +65,7 @@ class LevelMetric(CheckedMetric):
         level = self.read(outputs)
         known = ~np.isnan(level)
         level = np.where(known, level, 0.0)
-        aimed = self.for_set(evalset)  # rows are the same whether or not somebody has asked before
+        aimed = self.for_set(evalset.columns)  # rows are the same whether or not somebody has asked before
         if aimed.target is None:
             return np.column_stack([level, known])
         target = aimed._targets(evalset)
@@ -91,12 +97,6 @@ class LevelMetric(CheckedMetric):
         target = str(self.target)
         if number_of(target) is not None:
             return np.full(len(evalset), float(number_of(target) or 0))
-        if target not in evalset.columns:
-            add = way("a frame with that column", "a table with that column (--table)")
-            raise BadSpec(
-                f"{self.name}(target={target}) is neither a level ({', '.join(LEVELS)}) nor a column of the set."
-                f"{did_you_mean(target, (*LEVELS, *evalset.columns))} Give one of the levels, or {add}."
-            )
         numbers = [number_of(cell) for cell in evalset.columns[target]]
         if None in numbers:
             item = numbers.index(None)

@@ -9,7 +9,7 @@ from plainly.arguments import public
 from plainly.errors import BadInput
 from plainly.files import write_whole
 from plainly.progress import Progress, unseen
-from plainly.questions.field import Field, cache_folder, survey
+from plainly.questions.field import Field, survey
 from plainly.render.numbers import counted, size
 from plainly.result import Note, Record, Result, Table
 
@@ -79,10 +79,10 @@ def field(
     from plainly.pages.field.site import pages
 
     files, written = [], 0
-    for name, content in pages(surveyed, cache_folder(cache) / "plots", progress):
+    for name, content in pages(surveyed, progress):
         write_whole(folder / name, content)
         files.append(folder / name)
-        written += len(content.encode("utf-8") if isinstance(content, str) else content)
+        written += len(content.encode("utf-8"))
     return FieldSite(surveyed, folder, tuple(files), written)
 
 

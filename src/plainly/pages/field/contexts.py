@@ -7,14 +7,19 @@ from functools import cached_property
 from statistics import fmean, stdev
 from typing import Any
 
+from plainly.pages.field.charts import moved_plots, people_plot, standing_of, standings_plot, tricks_plot, verdict
+from plainly.pages.grids import score_cell
+from plainly.pages.marks import SIDES
+from plainly.pages.templates import figures
+from plainly.questions.audit.catalogue import listing
 from plainly.questions.field import Field
 from plainly.questions.field.plan import family
 from plainly.questions.reproduce.assetann import SYSTEMS
 from plainly.questions.reproduce.cells import VERDICTS
+from plainly.render.names import label
 from plainly.render.numbers import counted, listed, number
 from plainly.result import Record
 
-_SIDES = {"higher": "Higher is better", "lower": "Lower is better", "neither": "It has no better side"}
 _MOST_SENTENCES = 3
 
 
@@ -114,27 +119,30 @@ def set_page(field: Field, of_set: Record, links: Links) -> Record:
     by_metric = {spec: {row["system"]: row for row in of["systems"]} for spec, of in standings.items()}
     first = next(iter(standings.values()))
     ranked = [standing["system"] for standing in first["systems"]]
-    sentences = []
-    for lead in list(_leads(of_set))[:_MOST_SENTENCES]:
-        if lead["better"] != "neither":
-            clusters = standings[lead["metric"]]["clusters"]
-            sentences.append(
-                f"By {lead['metric']}, {lead['system']} is best ({number(lead['value'])}); {lead['others']} of "
-                f"{len(ranked) - 1} others cannot be told from it. {counted(clusters, 'cluster')} in all."
-            )
+    panels = [standings_plot(of_set["name"], spec, of, links.system) for spec, of in standings.items()]
+    directed = [spec for spec, of in standings.items() if of["better"] != "neither"]
     references = of_set["references"]
     many = "–".join(map(str, dict.fromkeys((references[0], references[-1])))) if references else "no"
     documents = f", {of_set['documents']} documents" if of_set["documents"] else ""
     return {
         "title": of_set["title"],
         "scope": f"{of_set['name']}: {of_set['items']} items{documents}, references: {many}, {len(ranked)} systems.",
-        "sentences": sentences,
-        "how": _how(first),
+        # The first stands over the picture.
+        "sentences": [verdict(spec, standings[spec]) for spec in directed[1 : 1 + _MOST_SENTENCES]],
+        "plots": figures(panels),
+        "compared": _how(first),
         "columns": [
-            {"name": spec, "better": of["better"], "hint": _SIDES[of["better"]].lower()}
+            {"name": spec, "better": of["better"], "hint": SIDES[of["better"]], "part": False}
             for spec, of in standings.items()
         ],
-        "rows": [{"system": system, "standings": [by_metric[spec][system] for spec in standings]} for system in ranked],
+        "rows": [
+            {
+                "name": label(system),
+                "link": links.system[system],
+                "cells": [_cell(by_metric[spec][system], of["better"]) for spec, of in standings.items()],
+            }
+            for system in ranked
+        ],
         "level": _level(field),
         "signed": _signatures(row for of in standings.values() for row in of["systems"]),
         "warnings": list(_by_code(of_set["warnings"])),
@@ -145,14 +153,20 @@ def set_page(field: Field, of_set: Record, links: Links) -> Record:
     }
 
 
+def _cell(standing: Record, better: str) -> Record:
+    """A score as its table shows it."""
+    ends = (standing.get("low"), standing.get("high"))
+    signature, cluster = standing["signature"], standing["cluster"]
+    return score_cell(standing["value"], *ends, standing_of(standing, better), signature, cluster=cluster)
+
+
 def _how(standings: Record) -> str:
+    """What "beats" rests on, where systems were compared."""
     if not standings["test"]:
-        return "There are too few systems to compare."
-    test = standings["test"].replace("-", " ")
+        return ""
     return (
-        f"Intervals: {standings['method']}. Every two systems were compared by {test} ({standings['draws']:,} draws) "
-        f"and the {standings['pairs']:,} p-values of a metric corrected together (Holm). Numbers before names are "
-        "ranks; the table has every name in full."
+        f"beats: by {standings['test'].replace('-', ' ')} ({standings['draws']:,} draws), the {standings['pairs']:,} "
+        "p-values of a metric corrected together (Holm)"
     )
 
 
@@ -175,7 +189,7 @@ def system_page(field: Field, system: str, links: Links) -> Record:
         {
             "name": name,
             "file": links.set[name],
-            "cells": [{**of[spec], "better": better[spec]} if spec in of else None for spec in specs],
+            "cells": [_cell(of[spec], better[spec]) if spec in of else None for spec in specs],
         }
         for name, of in of_sets.items()
     ]
@@ -232,12 +246,12 @@ def _doubts(field: Field, system: str) -> Iterator[Record]:
 
 def metric_page(field: Field, metric: Record, links: Links) -> Record:
     """A metric: what fools it, whom it agrees with, who leads by it."""
-    audit = metric["audit"] or {}
+    name, audit = metric["name"], metric["audit"] or {}
     leads = []
     for of_set in field.sets:
         for lead in _leads(of_set):
-            if lead["metric"] == metric["name"]:
-                standings = of_set["standings"][metric["name"]]
+            if lead["metric"] == name:
+                standings = of_set["standings"][name]
                 more = {"systems": len(standings["systems"]), "clusters": standings["clusters"]}
                 ends = {end: lead.get(end) for end in ("low", "high")}
                 leads.append({**lead, **ends, **more, "name": of_set["name"], "file": links.set[of_set["name"]]})
@@ -249,14 +263,17 @@ def metric_page(field: Field, metric: Record, links: Links) -> Record:
             "not improve the score."
         )
     signed = _signatures([*leads, *metric["people"], *([audit] if audit else [])])
+    effects = sorted(audit.get("effects", ()), key=lambda effect: -(effect["wrong_spreads"] or 0))
+    signature = audit.get("signature", "")
     return {
-        "title": metric["name"],
-        **{name: metric[name] for name in ("measures", "blind", "advice", "papers", "people")},
-        "direction": _SIDES[metric["better"]],
+        "title": name,
+        "scope": f"{metric['measures']} {SIDES[metric['better']].capitalize()}.",
+        **{key: metric[key] for key in ("blind", "advice", "papers", "people")},
         "verdict": audit.get("verdict", ""),
         "audited": audited,
-        "effects": sorted(audit.get("effects", ()), key=lambda effect: -(effect["wrong_spreads"] or 0)),
-        "signature": audit.get("signature", ""),
+        "effects": effects,
+        "plots": figures([tricks_plot(name, effects, signature), people_plot(name, metric["people"])]),
+        "signature": signature,
         "leads": leads,
         "signed": signed,
     }
@@ -272,8 +289,10 @@ def papers_page(field: Field) -> Record:
             {
                 **{name: paper[name] for name in ("name", "title", "why", "conclusions", "known")},
                 "summary": _tally(paper),
+                "public": _attacked(field) if paper["why"] else None,
                 "moved": sorted(moved, key=lambda cell: -abs(cell["raw"]["digits"] or 0)),
                 "others": [cell for cell in cells if cell["raw"]["sound"] is None],
+                "plots": figures(moved_plots(paper["name"], paper["cells"])),
                 "recipes": list(dict.fromkeys(cell["recipe"] for cell in cells)),
             }
         )
@@ -291,6 +310,27 @@ def papers_page(field: Field) -> Record:
         for cell in paper["moved"][:1]
     ]
     return {"title": "What the numbers of papers become", "scope": scope, "sentences": sentences, "papers": papers}
+
+
+def _attacked(field: Field) -> Record | None:
+    """The attacks of the paper whose outputs are licensed, tried on public outputs: what each metric gains."""
+    audited = [metric for metric in field.metrics if metric["audit"]]
+    if not audited:
+        return None
+    by_metric = {metric["name"]: {row["attack"]: row for row in metric["audit"]["effects"]} for metric in audited}
+    first = audited[0]["audit"]
+    rows = [
+        {"attack": name, "what": attack["what"], "effects": [of[name] for of in by_metric.values()]}
+        for attack in listing().records()
+        if attack["paper"] and all((name := attack["attack"]) in of for of in by_metric.values())
+    ]
+    return {
+        "specs": list(by_metric),
+        "rows": rows,
+        "on": f"{listed(first['systems'])} ({first['test_set']}, {first['items']} items)",
+        "signed": _signatures(metric["audit"] for metric in audited),
+        "signatures": [metric["audit"]["signature"] for metric in audited],
+    }
 
 
 def cell_of(cell: Record) -> Record:

@@ -106,7 +106,9 @@ def judge(sweep: Sweep, spec: str) -> Verdict:
 
 def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float) -> Effect:
     curves = np.array([sweep.headline(system, attack.name, spec) for system in sweep.systems])
-    gains = sign * _means(curves - curves[:, :1])
+    moved = curves - curves[:, :1]
+    # The mean over the systems that have a value, level by level; NaN where none has.
+    gains = sign * ratio(np.nansum(moved, axis=0), (~np.isnan(moved)).sum(axis=0).astype(np.float64))
     wrong = {"worse": gains, "better": -gains, "unchanged": np.abs(gains)}[attack.expected]
     if sweep.design.metrics[spec].better == "neither":
         wrong = np.zeros_like(gains)  # it claims no direction, so none is wrong
@@ -127,11 +129,6 @@ def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float)
         wrong_spreads=over / spread,
         touched=float(np.mean([sweep.touched[system, attack.name] for system in sweep.systems])),
     )
-
-
-def _means(curves: Floats) -> Floats:
-    """The mean over the systems that have a value, level by level; NaN where none has."""
-    return ratio(np.nansum(curves, axis=0), (~np.isnan(curves)).sum(axis=0).astype(np.float64))
 
 
 def _flips(sweep: Sweep, spec: str, attack: str, sign: float, ranked: Sequence[str]) -> Iterator[Flip]:

@@ -30,7 +30,7 @@ def misaligned(subject: Subject) -> Iterator[Note]:
             pattern = mostly if times > max(3, len(misfits) / 2) else ""
             places = list(misfits)
             example = subject.evalset.ids[misfits[places[0]]]
-            better = f"{texts.items(places)} fit another source better{pattern}"
+            better = f"{texts.items(places)} {'fits' if len(places) == 1 else 'fit'} another source better{pattern}"
             yield texts.warning(f"{better}; the first fits that of item {example}.", places)
 
 

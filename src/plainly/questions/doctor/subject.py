@@ -12,6 +12,7 @@ from plainly.text.languages import detection
 
 UNNAMED = "the outputs"  # of a system without a name
 _STRETCH = 70
+_MOST_IDS = 20  # in a warning
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,10 @@ class Collection:
             return []
         return [place for place, line in enumerate(self.lines) if pattern.search(line)]
 
-    def ids(self, places: Sequence[int], *, most: int = 20) -> tuple[str, ...]:
+    def ids(self, places: Sequence[int]) -> tuple[str, ...]:
         """The ids of the items that the texts at these places belong to."""
         items = dict.fromkeys(self.owners[place] for place in places)
-        return tuple(self.names[item] for item in list(items)[:most])
+        return tuple(self.names[item] for item in list(items)[:_MOST_IDS])
 
     def items(self, places: Sequence[int]) -> str:
         """The same in a message."""

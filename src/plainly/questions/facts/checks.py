@@ -11,7 +11,7 @@ from plainly.fidelity.finding import EFFECTS, HARMS, FactFinding
 from plainly.fidelity.metric import Facts, rows
 from plainly.render.names import label, visible
 from plainly.render.numbers import counted, number
-from plainly.result import Note, Record, Result, Table
+from plainly.result import Note, Record, Result, Table, warnings
 
 SHOWN = 40  # findings in a table; the JSON and CSV have them all
 
@@ -47,7 +47,7 @@ class FactChecks(Result):
 
     def records(self) -> list[Record]:
         rates = [{"system": label(system), **self.numbers(system)} for system in self.checked]
-        found = [
+        findings = [
             {
                 "system": label(system),
                 "id": self.evalset.ids[item],
@@ -60,7 +60,7 @@ class FactChecks(Result):
             }
             for system, item, finding in self.listed()
         ]
-        return found or rates
+        return findings or rates
 
     def json(self) -> Record:
         return {
@@ -72,7 +72,7 @@ class FactChecks(Result):
                 {"system": system, "scores": self.numbers(system), "outputs": list(self._of_outputs(system))}
                 for system in self.checked
             ],
-            "warnings": [note.json() for note in self.notes() if note.kind != "claim"],
+            "warnings": warnings(self),
         }
 
     def _of_outputs(self, system: str) -> Iterator[Record]:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from plainly import registry
 from plainly.errors import BadInput, UnknownName, did_you_mean, way
-from plainly.files import read_toml
+from plainly.files import check_keys, read_toml
 from plainly.questions.doctor import faults
 
 Side = Literal[">=", "<="]
@@ -169,7 +169,7 @@ def preset_text(name: str) -> str:
 
 def read(written: Mapping[str, Any], *, where: str) -> Rules:
     """Rules as TOML has them, every key checked."""
-    _known(written, {"preset", "waive", *_TABLES}, where)
+    check_keys(written, {"preset", "waive", *_TABLES}, where)
     base = preset(_text(written.get("preset"), f"{where}: preset")) if "preset" in written else Rules()
     corpus, items = (_table(written, name, where) for name in ("corpus", "items"))
     chosen = {name: _codes(items, name, where) for name in ("forbid", "never")}
@@ -202,16 +202,8 @@ def _table(written: Mapping[str, Any], name: str, where: str) -> Mapping[str, An
     table = written.get(name, {})
     if not isinstance(table, dict):
         raise BadInput(f"{where}: {name} is a table, [{name}].")
-    _known(table, _TABLES[name], f"{where}, [{name}]")
+    check_keys(table, _TABLES[name], f"{where}, [{name}]")
     return table
-
-
-def _known(table: Mapping[str, Any], known: Iterable[str], where: str) -> None:
-    for key in table:
-        if key not in known:
-            raise BadInput(
-                f"{where}: unknown key {key!r}.{did_you_mean(key, known)} It may hold: {', '.join(sorted(known))}"
-            )
 
 
 def _text(value: Any, where: str) -> str:
@@ -252,7 +244,7 @@ def _share(value: Any, where: str) -> float:
 def _waiver(entry: Any, where: str) -> Waiver:
     if not isinstance(entry, dict):
         raise BadInput(f"{where}: a waiver is a table, [[waive]].")
-    _known(entry, {item.name for item in fields(Waiver)}, f"{where}, [[waive]]")
+    check_keys(entry, {item.name for item in fields(Waiver)}, f"{where}, [[waive]]")
     until = entry.get("until")
     if isinstance(until, datetime.datetime) or not isinstance(until, datetime.date):
         raise BadInput(f"{where}: a waiver ends on a date, until = 2030-01-31; this one has {until!r}.")

@@ -45,14 +45,12 @@ class UnitScores:
     def chosen(self, mask: Bools) -> UnitScores:
         return replace(self, rows=self.rows[mask], segments=self.segments[mask])
 
-    def by_system(self, units: Units, weights: Floats | None = None) -> Floats:
-        """Each system's score under each row of weights, (draws, systems), or once, (systems,); NaN without a unit."""
-        drawn = np.ones((1, len(units))) if weights is None else weights
-        scores = np.full((len(drawn), len(units.systems)), np.nan)
+    def by_system(self, units: Units) -> Floats:
+        """Each system's score; NaN without a unit."""
+        scores = np.full(len(units.systems), np.nan)
         for system in np.unique(units.system):
-            mine = units.system == system
-            scores[:, system] = self.score(drawn[:, mine] @ self.rows[mine])
-        return scores[0] if weights is None else scores
+            scores[system] = self.score(self.rows[units.system == system].sum(axis=0))
+        return scores
 
 
 @dataclass(frozen=True)

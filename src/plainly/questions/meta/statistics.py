@@ -181,10 +181,9 @@ def _bare(value: float, n: int, sampling: Sampling) -> Estimate:
     return Estimate(value, float("nan"), float("nan"), sampling.level, n, f"no interval: fewer than {FEWEST_SYSTEMS}")
 
 
-def system_means(human: Floats, units: Units, weights: Floats | None = None) -> Floats:
+def system_means(human: Floats, units: Units) -> Floats:
     """The mean rating of each system, as ``UnitScores.by_system`` has its scores; NaN where no output was rated."""
-    means = mean_metric("human", human).by_system(units, weights)
-    return np.asarray(np.round(means, 10))  # Means equal on paper must tie.
+    return np.round(mean_metric("human", human).by_system(units), 10)  # Means equal on paper must tie.
 
 
 def _metric_pairs(part: _Slice, units: Sequence[Unit], sampling: Sampling) -> Iterator[MetricPair]:

@@ -29,6 +29,8 @@ from plainly.typology.label import loaded
 from plainly.typology.select import reference_pairs
 from plainly.typology.vocabulary import all_labels, operation
 
+_MOST_SAID = 6  # differences in words
+
 
 @dataclass(frozen=True)
 class ShareDifference:
@@ -61,13 +63,13 @@ class PeopleComparison(Result):
     sampling: Sampling
     remarks: tuple[Note, ...] = ()
 
-    def in_words(self, system: str, *, at_most: int = 6) -> list[str]:
+    def in_words(self, system: str) -> list[str]:
         """The largest certain differences: "splits the sentence in 12% of sentences (people: 28%)"."""
         certain = [row for row in self.systems[system] if row.certain and row.label != "err"]
         certain.sort(key=lambda row: -abs(row.difference.value))
         return [
             f"{operation(row.label).verb} in {percent(row.share)} of sentences (people: {percent(row.people)})"
-            for row in certain[:at_most]
+            for row in certain[:_MOST_SAID]
         ]
 
     def records(self) -> list[Record]:
@@ -146,7 +148,7 @@ def share_differences(
     rng = np.random.default_rng(sampling.seed)
     weights = rng.multinomial(len(shared), np.full(len(shared), 1 / len(shared)), size=sampling.resamples)
     draws = weights.astype(np.float64) @ rows
-    differences = interval(rows, _share_difference, draws, sampling=sampling, unit="sources")
+    differences = interval(rows, lambda sums: np.subtract(*_shares(sums)), draws, sampling=sampling, unit="sources")
     share, of_people = _shares(rows.sum(axis=0))
     return tuple(map(ShareDifference, labels, share.tolist(), of_people.tolist(), differences))
 
@@ -159,11 +161,6 @@ def _by_source(pairs: Sequence[Pair], labels: Sequence[str]) -> dict[str, Floats
         key = squeeze(pair.source)
         sums[key] = sums.get(key, np.zeros(len(labels) + 1)) + np.append(row, 1)
     return sums
-
-
-def _share_difference(sums: Floats) -> Floats:
-    ours, theirs = _shares(sums)
-    return ours - theirs
 
 
 def _shares(sums: Floats) -> list[Floats]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -16,7 +16,9 @@ from plainly.errors import BadInput, way
 from plainly.evalset import EvalSet
 from plainly.files import write_whole
 from plainly.inputs.texts import Inputs, TextArguments, take
+from plainly.metrics.documents.align import align_many
 from plainly.progress import Progress, Tell, unseen
+from plainly.questions.align import sentence_counts, sentence_table
 from plainly.result import Note, Record, Result, Table, warnings
 from plainly.text.languages.detection import named, tally
 from plainly.typology import formats
@@ -44,6 +46,7 @@ class LabelledPairs(Result):
     notice: str
     pairs: tuple[Pair, ...]
     remarks: tuple[Note, ...] = ()
+    documents: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by system; of aligned documents only
 
     def save(self, path: str | Path) -> tuple[Path, ...]:
         """Write the pairs in the format that the name ends in; returns the files written."""
@@ -54,11 +57,13 @@ class LabelledPairs(Result):
         return [dict(zip(formats.COLUMNS, row, strict=True)) for row in formats.rows(self.pairs)]
 
     def json(self) -> Record:
-        return payload(self, labeller=self.labeller, pairs=[formats.record(pair) for pair in self.pairs])
+        documents = {"documents": self.documents} if self.documents else {}
+        return payload(self, labeller=self.labeller, **documents, pairs=[formats.record(pair) for pair in self.pairs])
 
     def tables(self) -> list[Table]:
         rows = tuple(tuple(record[column] for column in _SHOWN) for record in self.records())
-        return [Table(_SHOWN, rows, text_columns=frozenset(range(len(_SHOWN) - 1)))]
+        sentences = [sentence_table(self.documents)] if self.documents else []
+        return [*sentences, Table(_SHOWN, rows, text_columns=frozenset(range(len(_SHOWN) - 1)))]
 
     def notes(self) -> list[Note]:
         return [*licence(self.notice), *in_pieces(count_long(self.pairs)), *self.remarks]
@@ -106,6 +111,7 @@ class LabellingOptions(TextArguments, total=False):
 
     processes: int
     progress: Progress
+    unit: str | None
 
 
 def label(
@@ -114,16 +120,40 @@ def label(
     labeller: str = "light",
     processes: int = 1,
     progress: Progress = unseen,
+    unit: str | None = None,
     **texts: Unpack[TextArguments],
 ) -> LabelledPairs:
-    """The operations between sources and outputs; many pairs are labelled in several ``processes``."""
+    """The operations between sources and outputs; many pairs are labelled in several ``processes``.
+
+    With the ``unit`` sentence, sentences of longer texts are aligned first, and those that belong together are a pair.
+    """
+    if unit not in (None, "sentence"):
+        raise BadInput(f"Operations are labelled in whole texts, or by the unit sentence, not {unit!r}.")
     inputs = take(data, **texts)
     named = len(inputs.outputs) > 1
     sides = [between(inputs.evalset, outputs, system if named else "") for system, outputs in inputs.outputs.items()]
+    documents: dict[str, Mapping[str, int]] = {}
+    if unit is not None:
+        aligned = [_aligned(side) for side in sides]
+        sides = [pairs for pairs, _ in aligned]
+        documents = dict(zip(inputs.outputs, (counts for _, counts in aligned), strict=True))
     labelled = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
-    return LabelledPairs(
-        labeller, loaded(labeller).notice, tuple(pair for pairs in labelled for pair in pairs), unsuited(inputs)
-    )
+    pairs = tuple(pair for pairs in labelled for pair in pairs)
+    return LabelledPairs(labeller, loaded(labeller).notice, pairs, unsuited(inputs), documents)
+
+
+def _aligned(texts: TextPairs) -> tuple[TextPairs, dict[str, int]]:
+    """Sentences that belong together as pairs, and what became of all. A sentence that was dropped or added whole is a
+    pair with an empty side; pairs are numbered within their text."""
+    sources, outputs, ids, part = texts
+    alignments = align_many(sources, outputs, encoder=False)
+    pairs = [
+        (*pair, f"{name}-{number}")
+        for name, alignment in zip(ids, alignments, strict=True)
+        for number, pair in enumerate(alignment.pairs(), 1)
+    ]
+    own, other, names = zip(*pairs, strict=True) if pairs else ((), (), ())
+    return (own, other, names, part), sentence_counts(alignments)
 
 
 def unsuited(inputs: Inputs) -> tuple[Note, ...]:

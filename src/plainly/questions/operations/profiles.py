@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
+from plainly.questions.align import sentence_table
 from plainly.questions.operations.labelling import LabelledPairs, licence, payload
 from plainly.render.numbers import number, percent
 from plainly.result import Note, Record, Result, Table
@@ -45,6 +46,7 @@ class Profile(Result):
     systems: Mapping[str, Profile] = field(default_factory=dict)  # Where there are several.
     labeller: str = ""  # Empty where people annotated.
     notice: str = ""
+    documents: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # What became of sentences, by system.
 
     def __getitem__(self, label: str) -> OperationCount:
         return next(count for count in self.operations if count.label == label)
@@ -61,21 +63,26 @@ class Profile(Result):
 
     def json(self) -> Record:
         fields: Record = {"labeller": self.labeller} if self.labeller else {}
+        if self.documents:
+            fields["documents"] = self.documents
         if self.systems:
             fields["systems"] = {system: profile._json() for system, profile in self.systems.items()}
         return payload(self, profile=self._json(), **fields)
 
     def tables(self) -> list[Table]:
+        return [*([sentence_table(self.documents)] if self.documents else []), self._table()]
+
+    def _table(self) -> Table:
         if self.systems:
             shown = [count.label for count in self._by_frequency()]
             rows = [(label, *(percent(system[label].share) for system in self.systems.values())) for label in shown]
-            return [Table(("operation", *self.systems), tuple(rows))]
+            return Table(("operation", *self.systems), tuple(rows))
         header = ("operation", "pairs", "share", "annotations", "source words", "output words")
         rows = []
         for count in self._by_frequency():
             words = (number(mean, undefined="–") for mean in (count.source_tokens, count.output_tokens))
             rows.append((count.label, str(count.pairs), percent(count.share, 1), str(count.annotations), *words))
-        return [Table(header, tuple(rows))]
+        return Table(header, tuple(rows))
 
     def notes(self) -> list[Note]:
         spread = ", ".join(f"{many}: {pairs}" for many, pairs in self.per_pair.items())
@@ -177,7 +184,8 @@ def profile_labelled(labelled: LabelledPairs) -> Profile:
     for pair in labelled.pairs:
         systems.setdefault(pair.part, []).append(pair)
     several = {system: profile(pairs, name=system) for system, pairs in systems.items()} if len(systems) > 1 else {}
-    return replace(profile(labelled.pairs), systems=several, labeller=labelled.labeller, notice=labelled.notice)
+    made = {"labeller": labelled.labeller, "notice": labelled.notice, "documents": labelled.documents}
+    return replace(profile(labelled.pairs), systems=several, **made)
 
 
 def _moments(sizes: Sequence[int]) -> tuple[float, float]:

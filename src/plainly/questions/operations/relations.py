@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from plainly import registry
-from plainly.errors import BadInput, MissingExtra, UnknownName, way
+from plainly.errors import BadInput, UnknownName, needing, way
 from plainly.evalset import EvalSet
 from plainly.protocol import Metric
 from plainly.questions.operations.labelling import Annotated, annotated, payload
@@ -243,10 +243,8 @@ def _estimator(model: Estimator, alpha: float | None, splits: Any) -> Any:
 
 
 def _sklearn(module: str) -> Any:
-    try:
+    with needing("Regression on operations", package="scikit-learn", extra="regression"):
         return importlib.import_module(f"sklearn.{module}")
-    except ImportError:
-        raise MissingExtra("Regression on operations", package="scikit-learn", extra="regression") from None
 
 
 def _cell(value: float, decimals: int) -> str:

@@ -5,17 +5,14 @@ cannot be answered, for want of sources or of an installed package, is left out 
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
-
-import numpy as np
-import numpy.typing as npt
 
 from plainly.errors import BadInput, PlainlyError, way
 from plainly.progress import Progress, unseen
 from plainly.questions.compare import compare
-from plainly.questions.comparisons import DECIDING, Comparisons
+from plainly.questions.comparisons import DECIDING
 from plainly.questions.facts import facts
 from plainly.questions.meta.correlations import MetricCorrelation
 from plainly.questions.meta.scores import score_units, with_texts
@@ -66,13 +63,13 @@ def overview(
         "lengths": attempt("scores by length", lambda: length_scores(evaluation)),
     }
     if several and evaluation.n > 1:
-        parts["comparisons"] = attempt("comparing systems", lambda: _compared(evaluation))
+        parts["comparisons"] = attempt("comparing systems", lambda: compare(evaluation, tests=(DECIDING,)))
     if written:
         parts["habits"] = attempt("what systems do", lambda: habits(evalset, outputs)) or ()
         rung = attempt("looking for undefined items", lambda: undefined(evaluation)) or ()
         parts["alarms"] = (*from_references(evaluation), *alarms(evaluation.metrics, parts["habits"]), *rung)
-        parts |= {name: _masks(evaluation, field) for name, field in (("split", "split"), ("copied", "copy"))}
-    if written:
+        for name, field in (("split", "split"), ("copied", "copy")):  # on which items each system did it
+            parts[name] = subsets.divide(evalset, outputs, field)[0].masks
         parts["links"] = placed_links(evalset, outputs, progress)
         parts["facts"] = attempt(
             "checking facts", lambda: facts(evalset=evalset, outputs=outputs, model=None, progress=progress)
@@ -91,20 +88,10 @@ def overview(
     return Overview(evaluation, left_out=tuple(left_out), **parts)
 
 
-def _compared(evaluation: Evaluation) -> Comparisons:
-    """All pairs of systems by each metric, as compare tests them."""
-    return compare(evaluation, tests=(DECIDING,))
-
-
 def _cautions(evaluation: Evaluation) -> tuple[Note, ...]:
     """The warnings that scores come with, whether or not somebody asked for advice when they were made."""
     advised = evaluation if evaluation.advise else dataclasses.replace(evaluation, advise=advise)
     return tuple(note for note in advised.remarks if note.kind == "warning")
-
-
-def _masks(evaluation: Evaluation, field: str) -> Mapping[str, npt.NDArray[np.bool_]]:
-    """On which items each system did it."""
-    return subsets.divide(evaluation.evalset, evaluation.outputs or {}, field)[0].masks
 
 
 def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Progress) -> tuple[MetricCorrelation, ...]:

@@ -66,17 +66,23 @@ def _scores(overview: Overview) -> Iterator[Sentence]:
         )
         return
     for spec in overview.specs:
-        if overview.metric(spec).better == "neither":
-            continue
-        best = overview.evaluation.ranking(spec)[0]
-        if math.isnan(overview.value(best, spec)):
-            yield Sentence(f"{spec} is undefined for these outputs.", "scores")
-            continue
-        text = f"By {spec}, {short(best)} scores best: {_with_interval(overview, best, spec)}."
-        if best in against_itself(overview.evaluation, spec):
-            yield Sentence(f"{text} But it is a reference scored against itself, which proves nothing.", "scores")
-            continue
-        yield Sentence(text + _beside_the_best(overview, spec, best), "scores")
+        if overview.metric(spec).better != "neither":
+            yield Sentence(verdict(overview, spec), "scores")
+
+
+def verdict(overview: Overview, spec: str) -> str:
+    """Who is best by a metric, and is it real?"""
+    best = overview.evaluation.ranking(spec)[0]
+    if math.isnan(overview.value(best, spec)):
+        return f"{spec} is undefined for these outputs."
+    if len(overview.systems) == 1:
+        return f"{short(best)} scores {spec} {_with_interval(overview, best, spec)}."
+    if overview.metric(spec).better == "neither":
+        return f"{spec} has no better side."
+    text = f"By {spec}, {short(best)} scores best: {_with_interval(overview, best, spec)}."
+    if best in against_itself(overview.evaluation, spec):
+        return f"{text} But it is a reference scored against itself, which proves nothing."
+    return text + _beside_the_best(overview, spec, best)
 
 
 def _beside_the_best(overview: Overview, spec: str, best: str) -> str:
@@ -87,7 +93,9 @@ def _beside_the_best(overview: Overview, spec: str, best: str) -> str:
     undefined = [system for system in others if math.isnan(overview.value(system, spec))]
     beaten = [system for system in others if overview.comparisons.beats(spec, best, system)]
     untold = [system for system in others if system not in (*undefined, *beaten)]
-    text = f" {listed(list(map(short, untold)), most=5)} cannot be told from it." if untold else ""
+    # With more than a few names, or long ones, a sentence is not read: the picture has them.
+    most = max(2, min(5, 90 // max(map(len, map(short, untold)), default=1)))
+    text = f" {listed(list(map(short, untold)), most=most)} cannot be told from it." if untold else ""
     if not untold and beaten:
         text = f" It beats {f'all {len(beaten)} others' if len(beaten) > 1 else short(beaten[0])}."
     return text + (f" It is undefined for {listed(list(map(short, undefined)))}." if undefined else "")

@@ -220,7 +220,11 @@ def plan(
         difference=difference,
         needed={count: sentences_needed(parts, difference, raters=count, alpha=alpha) for count in counts},
         smallest={size: detectable(parts, sentences=size, alpha=alpha) for size in sizes},
-        curves=[_power(parts, difference, count, size, alpha) for count in counts for size in CURVE_SIZES],
+        curves=[
+            {"raters": n, "sentences": size, "power": power(parts, difference, sentences=size, raters=n, alpha=alpha)}
+            for n in counts
+            for size in CURVE_SIZES
+        ],
         remarks=judgements.remarks,
     )
 
@@ -231,8 +235,3 @@ def _tenth(rated: Ratings) -> float:
     if low == high:
         raise BadInput(f"All ratings of {rated.dimension} are {low:g}: they say nothing of the next study.")
     return (high - low) / 10
-
-
-def _power(parts: Components, difference: float, raters: int, sentences: int, alpha: float) -> Record:
-    found = power(parts, difference, sentences=sentences, raters=raters, alpha=alpha)
-    return {"raters": raters, "sentences": sentences, "power": found}

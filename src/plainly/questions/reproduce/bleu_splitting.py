@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from plainly import data, registry
-from plainly.errors import MissingExtra
+from plainly.errors import needing
 from plainly.evalset import EvalSet
 from plainly.questions.reproduce.cells import Cell, RecipeOptions, Values, cells_of, published
 from plainly.ratings import Judgements, Ratings
@@ -107,10 +107,8 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
 
 
 def _material(options: RecipeOptions) -> Material:
-    try:
+    with needing("reproduce bleu-splitting", package="sacremoses", extra="moses"):
         from sacremoses import MosesTokenizer
-    except ImportError:
-        raise MissingExtra("reproduce bleu-splitting", package="sacremoses", extra="moses") from None
     moses = partial(MosesTokenizer(lang="en").tokenize, return_str=True, escape=True)
     legacy = data.load("turkcorpus/test-legacy", progress=options.progress)
     simple = data.load("turkcorpus/test-simplewiki", progress=options.progress)

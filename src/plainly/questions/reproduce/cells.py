@@ -81,18 +81,8 @@ class Cell:
 
     def json(self) -> Record:
         """As it stands in a reproduction's JSON."""
-        names = (
-            "table",
-            "row",
-            "column",
-            "published",
-            "ours",
-            "sound",
-            "verdict",
-            "recipe",
-            *(["note"] if self.note else []),
-        )
-        return {name: getattr(self, name) for name in names}
+        names = ("table", "row", "column", "published", "ours", "sound", "verdict", "recipe")
+        return {name: getattr(self, name) for name in names} | ({"note": self.note} if self.note else {})
 
 
 @dataclass(frozen=True, repr=False)

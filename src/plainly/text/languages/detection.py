@@ -47,7 +47,7 @@ def detect(text: str) -> str | None:
     words = _WORD.findall(text.lower())
     if len(words) < _SHORTEST and not _UNSPACED.search(text):
         return None
-    english, foreign = (sum(word in small for word in words) for small in (_ENGLISH, _FOREIGN))
+    english, foreign = (sum(map(small.__contains__, words)) for small in (_ENGLISH, _FOREIGN))
     enough = english >= max(2, len(words) / 6)
     if (enough and english > foreign) or (english and not foreign and (enough or text.isascii())):
         return "en"

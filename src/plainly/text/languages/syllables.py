@@ -6,10 +6,11 @@ installed. Both ways are measured against espeak-ng's phonemes in docs/languages
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Any
 
-from plainly.errors import MissingExtra
+from plainly.errors import needing
 from plainly.text.languages import Language, language
 
 _PARTS = re.compile(r"[0-9]+|[^\W\d_]+")
@@ -35,10 +36,8 @@ def by_rules(code: str) -> Callable[[str], int]:
 @cache
 def by_hyphenation(code: str) -> Callable[[str], int]:
     """Syllables of a word as hyphenation patterns part it, which never leave a single letter at an end."""
-    try:
+    with needing("syllables=hyphenation", package="pyphen", extra="hyphenation"):
         import pyphen
-    except ImportError:
-        raise MissingExtra("syllables=hyphenation", package="pyphen", extra="hyphenation") from None
     patterns = pyphen.Pyphen(lang=code, left=1, right=1)
     return _of_words(language(code), lambda letters: len(patterns.positions(letters)) + 1)
 
@@ -61,11 +60,9 @@ def _of_words(known: Language, count: Callable[[str], int]) -> Callable[[str], i
     return of_word
 
 
-def _figures(digits: str, table: dict[str, list[int] | int]) -> int:
+def _figures(digits: str, table: Mapping[str, Any]) -> int:
     """The syllables of a number below a million as it is read; of a longer one, digit by digit."""
-    ones, tens = table["below_twenty"], table["tens"]
-    assert isinstance(ones, list)
-    assert isinstance(tens, list)
+    ones: list[int] = table["below_twenty"]
     if len(digits) > 6 or (len(digits) > 1 and digits[0] == "0"):
         return sum(ones[int(digit)] for digit in digits)
     number = int(digits)
@@ -73,11 +70,11 @@ def _figures(digits: str, table: dict[str, list[int] | int]) -> int:
         return ones[number]
     if number < 100:
         ten, one = divmod(number, 10)
-        return tens[ten - 2] + (ones[one] + int(str(table["between"])) if one else 0)
+        return int(table["tens"][ten - 2] + (ones[one] + table["between"] if one else 0))
     if table["as_years"] and 1100 <= number < 2000:
         hundreds, rest = divmod(number, 100)
-        return ones[hundreds] + int(str(table["hundred"])) + (_figures(str(rest), table) if rest else 0)
+        return ones[hundreds] + int(table["hundred"]) + (_figures(str(rest), table) if rest else 0)
     scale, name = (1000, "thousand") if number >= 1000 else (100, "hundred")
     times, rest = divmod(number, scale)
     said = _figures(str(times), table) if times > 1 else 0
-    return said + int(str(table[name])) + (_figures(str(rest), table) if rest else 0)
+    return said + int(table[name]) + (_figures(str(rest), table) if rest else 0)
