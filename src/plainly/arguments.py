@@ -51,12 +51,11 @@ def public(function: _Function) -> _Function:
 @functools.cache
 def _kinds(function: Callable[..., Any]) -> dict[str, Any]:
     """What every parameter takes, those of ``**options`` included."""
-    names = _Names(function.__globals__)
+    hints = get_type_hints(function, {}, _Names(function.__globals__))
     kinds: dict[str, Any] = {}
     own = set(inspect.signature(function).parameters)
     for parameter in inspect.signature(function).parameters.values():
-        kind = parameter.annotation
-        kind = eval(kind, {}, names) if isinstance(kind, str) else kind
+        kind = hints[parameter.name]
         if parameter.kind is not parameter.VAR_KEYWORD:
             kinds[parameter.name] = kind
         elif get_origin(kind) is Unpack:

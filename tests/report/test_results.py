@@ -199,7 +199,7 @@ def test_a_report_is_a_result(demo: Report, tmp_path: Path) -> None:
     assert demo.json()["schema"] == "plainly.report/1"
     assert demo.json()["summary"] == [sentence.text for sentence in demo.summary]
     assert demo.json()["left_out"] == []
-    assert {warning["code"] for warning in demo.json()["warnings"]} == {"truncated", "copies", "few-groups"}
+    assert {warning["code"] for warning in demo.json()["warnings"]} == {"broken", "truncated", "copies", "few-groups"}
     assert [note.message for note in demo.notes() if note.kind == "claim"] == demo.json()["summary"]
     assert repr(demo).startswith("system ")
     assert repr(demo).endswith("The texts gave 3 warnings.")
