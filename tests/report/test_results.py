@@ -202,7 +202,7 @@ def test_a_report_is_a_result(demo: Report, tmp_path: Path) -> None:
     assert {warning["code"] for warning in demo.json()["warnings"]} == {"broken", "truncated", "copies", "few-groups"}
     assert [note.message for note in demo.notes() if note.kind == "claim"] == demo.json()["summary"]
     assert repr(demo).startswith("system ")
-    assert repr(demo).endswith("The texts gave 3 warnings.")
+    assert repr(demo).endswith("The texts gave 4 warnings.")
     written = plainly.report(demo.overview.evaluation, labeller=None, audit=False, out=tmp_path / "page.html")
     assert written.json()["page"] == str(tmp_path / "page.html")
     assert any(note.message.startswith(f"Wrote {tmp_path / 'page.html'}") for note in written.notes())
