@@ -98,8 +98,14 @@ def _by_pattern(code: str) -> Check:
     return check
 
 
-for _code in ("preamble", "sign-off", "refusal", "markdown", "wrapper", "prompt-leak", "several-answers", "broken"):
+for _code in ("preamble", "sign-off", "refusal", "markdown", "wrapper", "prompt-leak", "several-answers"):
     CHECKS[_code] = _by_pattern(_code)
+
+
+@_check("broken")
+def _unreadable(source: str, output: str) -> tuple[int, int] | None:
+    """A sentence that nobody writes; in a text without capitals nothing says where sentences begin."""
+    return None if output.islower() else _by_pattern("broken")(source, output)
 
 
 @_check("wrapper")
