@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,11 @@ from plainly.errors import PlainlyError
 from plainly.pages.field import FieldSite
 from plainly.questions.field.changes import changes
 from plainly.questions.field.plan import family, plan, written
-from plainly.questions.field.tasks import LICENSED
+from plainly.questions.field.tasks import KINDS, LICENSED, FieldTask, sharing
+from plainly.render.names import abridged
 from plainly.render.show import FORMATS, show
+from plainly.scoring.evaluate import evaluate
+from plainly.scoring.scorefile import save
 
 
 def test_every_public_output_is_scored_somewhere() -> None:
@@ -48,6 +52,34 @@ def test_the_numbers_are_those_of_score_and_compare(built: FieldSite) -> None:
 def test_several_trainings_are_one_system() -> None:
     assert family("muss_bart_access_mined/3") == "muss_bart_access_mined"
     assert family("GPLSI/run1_llama_knowledge") == "GPLSI/run1_llama_knowledge"
+
+
+def test_a_metric_with_a_target_is_ranked_by_its_distance_from_it(tmp_path: Path) -> None:
+    evalset, outputs = data.demo()
+    aimed = replace(evalset, columns={"target": ("B1",) * len(evalset)})
+    save(str(tmp_path / "scores.npz"), evaluate(aimed, outputs, ["cefr"], sampling=None))
+    standings = KINDS["standings"](FieldTask("standings", "demo", "cefr", path=str(tmp_path / "scores.npz")))
+    assert (standings["output"], standings["better"]) == ("rmse", "lower")
+    values = [row["value"] for row in standings["systems"]]
+    assert values == sorted(values)
+
+
+def test_what_reads_the_same_texts_is_asked_in_one_process() -> None:
+    specs = ("sari", "sle", "cefr", "quality")
+    tasks = [FieldTask(kind, name, spec) for kind, name in (("audit", "a"), ("people", "p")) for spec in specs]
+    groups = sharing([*tasks, FieldTask("paper", "sle")])
+    assert [[task.spec for task in group] for group in groups] == [["sari"], ["cefr", "sle", "quality"]] * 2 + [[""]]
+    assert sum(groups, []) == [*tasks[:1], tasks[2], tasks[1], tasks[3], tasks[4], tasks[6], tasks[5], tasks[7]] + [
+        FieldTask("paper", "sle")
+    ]
+
+
+def test_names_in_the_margin_of_a_plot_stay_distinct() -> None:
+    names = data.systems("tsar2025/test")
+    for most in (28, 32):
+        shown = {abridged(name, most) for name in names}
+        assert len(shown) == len(names)
+        assert max(map(len, shown)) <= most
 
 
 def test_every_number_on_a_page_carries_its_signature(built: FieldSite) -> None:
@@ -145,6 +177,7 @@ def test_the_whole_field_is_built_and_built_again_from_what_is_kept(mirror: Path
     assert {of_set["name"] for of_set in first.field.sets} == set(written()["default"]["sets"])
     asset = first.field.sets[0]["standings"]["sari"]["systems"]
     assert len(asset) == 29  # 21 systems, and eight of MUSS with five trainings each
+    assert not any("/0" in alarm["message"] for of_set in first.field.sets for alarm in of_set["alarms"])
     again = plainly.field(out=tmp_path / "site", cache=tmp_path / "cache")
     assert again.field.done == 0
     assert again.field.changes[0].startswith("Nothing has changed")
