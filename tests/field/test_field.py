@@ -69,8 +69,9 @@ def test_what_reads_the_same_texts_is_asked_in_one_process() -> None:
     tasks = [FieldTask(kind, name, spec) for kind, name in (("audit", "a"), ("people", "p")) for spec in specs]
     groups = sharing([*tasks, FieldTask("paper", "sle")])
     assert [[task.spec for task in group] for group in groups] == [["sari"], ["cefr", "sle", "quality"]] * 2 + [[""]]
-    assert sum(groups, []) == [*tasks[:1], tasks[2], tasks[1], tasks[3], tasks[4], tasks[6], tasks[5], tasks[7]] + [
-        FieldTask("paper", "sle")
+    assert [{(task.kind, task.name) for task in group} for group in groups][1:4:2] == [
+        {("audit", "a")},
+        {("people", "p")},
     ]
 
 
