@@ -110,7 +110,10 @@ def test_what_is_done_is_not_done_again_and_changes_are_listed(built: FieldSite,
     again = plainly.field(["demo", "pwkp/test", "hsplit/first70"], out=tmp_path, **options)  # type: ignore[arg-type]
     assert again.field.done == 0
     assert again.field.changes[0].startswith("This is the first build")
+    (tmp_path / "of-somebody.html").write_text("<p>not ours</p>", encoding="utf-8")
     same = plainly.field("demo", out=tmp_path, **options)  # type: ignore[arg-type]
+    left = {path.name for path in tmp_path.glob("*.html")}
+    assert left == {path.name for path in same.files if path.suffix == ".html"} | {"of-somebody.html"}
     assert same.field.changes[0] == "No longer there: pwkp/test and hsplit/first70."
     said = json.loads((tmp_path / "field.json").read_text(encoding="utf-8"))
     assert said["schema"] == "plainly.field/1"
