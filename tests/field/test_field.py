@@ -150,6 +150,17 @@ def test_a_licensed_paper_is_named_and_its_attacks_are_shown_on_public_outputs(b
     assert html.escape(built.field.metrics[1]["audit"]["signature"], quote=False) in row
 
 
+def test_the_page_of_a_system_says_what_is_wrong_with_this_system(built: FieldSite) -> None:
+    (hsplit,) = (of_set for of_set in built.field.sets if of_set["name"] == "hsplit/first70")
+    alarm = next(alarm for alarm in hsplit["alarms"] if len(alarm["systems"]) > 8)
+    system = next(name for name in alarm["systems"] if name not in alarm["message"])  # one of those that "more" are
+    (said,) = (
+        message for message in hsplit["alarms_of"][system] if message.startswith(f"{alarm['metric']}: {system} (")
+    )
+    page = html.unescape((built.folder / f"system-{system.replace('^', '-')}.html").read_text(encoding="utf-8"))
+    assert said in page
+
+
 def test_sets_without_outputs_and_unknown_metrics_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PlainlyError, match="No outputs for asset/valid"):
         plainly.field("asset/valid", out=tmp_path)

@@ -9,7 +9,7 @@ from plainly.render.names import abridged, label, short
 from plainly.render.numbers import counted, interval, number
 from plainly.result import Record
 
-_MOST_MOVED = 24  # rows of a plot of published and sound numbers
+_FEWEST_MOVED, _MOST_MOVED = 3, 24  # rows of a plot of published and sound numbers
 _MOST_SYSTEMS = 30  # rows of a plot of scores; the table below has all
 
 
@@ -123,7 +123,7 @@ def moved_plots(paper: str, cells: Sequence[Record]) -> Iterator[Panel]:
     farthest = sorted(by_column, key=lambda key: -max(map(_moved, by_column[key])))
     for table, column in farthest[:3]:
         chosen = by_column[table, column][:_MOST_MOVED]
-        if max(map(_moved, chosen)) < 1:
+        if max(map(_moved, chosen)) < 1 or len(chosen) < _FEWEST_MOVED:
             continue
         decimals = chosen[0]["decimals"]
         shift = sum(cell["sound"] - cell["published"] for cell in chosen) / len(chosen)

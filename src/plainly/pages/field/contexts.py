@@ -252,9 +252,8 @@ def _published(field: Field, system: str) -> Iterator[Record]:
 
 def _doubts(field: Field, system: str) -> Iterator[Record]:
     for of_set in field.sets:
-        for alarm in of_set["alarms"]:
-            if system in alarm["systems"]:
-                yield {"set": of_set["name"], "message": f"{alarm['metric']}: {alarm['message']}"}
+        for message in of_set["alarms_of"].get(system, ()):
+            yield {"set": of_set["name"], "message": message}
         for warning in of_set["warnings"]:
             if warning["where"] == system:
                 yield {"set": of_set["name"], "message": warning["message"]}

@@ -155,7 +155,7 @@ def _tasks(wanted: FieldPlan, folder: Path) -> list[FieldTask]:
     for name, specs in wanted.sets.items():
         data_key = content(name)
         saved = str(_rows(folder, specs) / f"{safe(name)}.npz")
-        tasks.append(FieldTask("warnings", name, "\n".join(specs), digest(data_key, specs, 2)))
+        tasks.append(FieldTask("warnings", name, "\n".join(specs), digest(data_key, specs, 3)))
         tasks += [FieldTask("standings", name, spec, digest(data_key, identity(spec), 4), saved) for spec in specs]
     for ratings in wanted.ratings:
         on = digest(settings["ratings"][ratings])

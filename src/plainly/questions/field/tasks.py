@@ -159,7 +159,12 @@ def _warnings(task: FieldTask) -> Record:
         first.setdefault(family(system), lines)
     notes = diagnose(evalset, first, specs, quick=True)
     metrics = {spec: registry.metric(spec) for spec in specs}
-    rung = alarms(metrics, habits(evalset, first))
+    measured = habits(evalset, first)
+    rung = alarms(metrics, measured)
+    alone = {  # what an alarm says of many systems, of each by itself
+        system: alarms(metrics, [replace(habit, systems={system: habit.systems[system]}) for habit in measured])
+        for system in dict.fromkeys(system for alarm in rung for system in alarm.systems)
+    }
     return {
         "items": len(evalset),
         "references": sorted(set(map(int, evalset.reference_counts))),
@@ -168,6 +173,7 @@ def _warnings(task: FieldTask) -> Record:
         "alarms": [
             {"metric": alarm.metric, "systems": list(alarm.systems), "message": alarm.message} for alarm in rung
         ],
+        "alarms_of": {system: [f"{alarm.metric}: {alarm.message}" for alarm in of] for system, of in alone.items()},
         "reference_systems": sorted(sanity.reference_systems(evalset, first)),
     }
 
