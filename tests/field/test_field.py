@@ -120,6 +120,7 @@ def test_what_is_done_is_not_done_again_and_changes_are_listed(built: FieldSite,
     assert changes(said, said)[0].startswith("Nothing has changed")
     said["sets"][0]["standings"]["sari"]["systems"][0]["value"] -= 1
     assert "editor by sari was" in changes(said, same.field.json())[0]
+    assert changes({**said, "sets": []}, same.field.json()) == ["New test set: demo."]
 
 
 def test_a_metric_page_says_what_fools_it_and_whom_it_agrees_with(built: FieldSite) -> None:

@@ -28,20 +28,21 @@ def _names(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
 
 def _scores(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     old, new = _by_place(before), _by_place(now)
-    of_sets: dict[str, list[tuple[str, str]]] = {}
+    # Of a set that is new, all is new.
+    of_sets: dict[str, list[str]] = {name: [] for name, *_ in old}
     for (name, spec, system), (value, cluster) in new.items():
-        of_set = of_sets.setdefault(name, [])
+        moved = of_sets.get(name, [])
         if (name, spec, system) not in old:
-            of_set.append((f"{system} by {spec} is new", ""))
+            moved.append(f"{system} by {spec} is new")
             continue
         was, stood = old[name, spec, system]
         if (was is None) != (value is None) or (was is not None and value is not None and abs(was - value) >= _SHOWN):
-            of_set.append((f"{system} by {spec} was {number(was)} and is {number(value)}", ""))
+            moved.append(f"{system} by {spec} was {number(was)} and is {number(value)}")
         elif stood != cluster:
-            of_set.append((f"{system} by {spec} moved from cluster {stood} to {cluster}", ""))
+            moved.append(f"{system} by {spec} moved from cluster {stood} to {cluster}")
     for name, moved in of_sets.items():
         if moved:
-            yield f"{name}: {counted(len(moved), 'change')}. {listed([text for text, _ in moved], most=6)}."
+            yield f"{name}: {counted(len(moved), 'change')}. {listed(moved, most=6)}."
 
 
 def _others(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
