@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,11 @@ from plainly.errors import PlainlyError
 from plainly.pages.field import FieldSite
 from plainly.questions.field.changes import changes
 from plainly.questions.field.plan import family, plan, written
-from plainly.questions.field.tasks import LICENSED
+from plainly.questions.field.tasks import KINDS, LICENSED, FieldTask, sharing
+from plainly.render.names import abridged
 from plainly.render.show import FORMATS, show
+from plainly.scoring.evaluate import evaluate
+from plainly.scoring.scorefile import save
 
 
 def test_every_public_output_is_scored_somewhere() -> None:
@@ -50,6 +54,35 @@ def test_several_trainings_are_one_system() -> None:
     assert family("GPLSI/run1_llama_knowledge") == "GPLSI/run1_llama_knowledge"
 
 
+def test_a_metric_with_a_target_is_ranked_by_its_distance_from_it(tmp_path: Path) -> None:
+    evalset, outputs = data.demo()
+    aimed = replace(evalset, columns={"target": ("B1",) * len(evalset)})
+    save(str(tmp_path / "scores.npz"), evaluate(aimed, outputs, ["cefr"], sampling=None))
+    standings = KINDS["standings"](FieldTask("standings", "demo", "cefr", path=str(tmp_path / "scores.npz")))
+    assert (standings["output"], standings["better"]) == ("rmse", "lower")
+    values = [row["value"] for row in standings["systems"]]
+    assert values == sorted(values)
+
+
+def test_what_reads_the_same_texts_is_asked_in_one_process() -> None:
+    specs = ("sari", "sle", "cefr", "quality")
+    tasks = [FieldTask(kind, name, spec) for kind, name in (("audit", "a"), ("people", "p")) for spec in specs]
+    groups = sharing([*tasks, FieldTask("paper", "sle")])
+    assert [[task.spec for task in group] for group in groups] == [["sari"], ["cefr", "sle", "quality"]] * 2 + [[""]]
+    assert [{(task.kind, task.name) for task in group} for group in groups][1:4:2] == [
+        {("audit", "a")},
+        {("people", "p")},
+    ]
+
+
+def test_names_in_the_margin_of_a_plot_stay_distinct() -> None:
+    names = data.systems("tsar2025/test")
+    for most in (28, 32):
+        shown = {abridged(name, most) for name in names}
+        assert len(shown) == len(names)
+        assert max(map(len, shown)) <= most
+
+
 def test_every_number_on_a_page_carries_its_signature(built: FieldSite) -> None:
     page = (built.folder / "set-pwkp-test.html").read_text(encoding="utf-8")
     cells = re.findall(r'<td data-value="[^"]*" title="([^"]*)">', page)
@@ -77,7 +110,10 @@ def test_what_is_done_is_not_done_again_and_changes_are_listed(built: FieldSite,
     again = plainly.field(["demo", "pwkp/test", "hsplit/first70"], out=tmp_path, **options)  # type: ignore[arg-type]
     assert again.field.done == 0
     assert again.field.changes[0].startswith("This is the first build")
+    (tmp_path / "of-somebody.html").write_text("<p>not ours</p>", encoding="utf-8")
     same = plainly.field("demo", out=tmp_path, **options)  # type: ignore[arg-type]
+    left = {path.name for path in tmp_path.glob("*.html")}
+    assert left == {path.name for path in same.files if path.suffix == ".html"} | {"of-somebody.html"}
     assert same.field.changes[0] == "No longer there: pwkp/test and hsplit/first70."
     said = json.loads((tmp_path / "field.json").read_text(encoding="utf-8"))
     assert said["schema"] == "plainly.field/1"
@@ -114,6 +150,17 @@ def test_a_licensed_paper_is_named_and_its_attacks_are_shown_on_public_outputs(b
     assert html.escape(built.field.metrics[1]["audit"]["signature"], quote=False) in row
 
 
+def test_the_page_of_a_system_says_what_is_wrong_with_this_system(built: FieldSite) -> None:
+    (hsplit,) = (of_set for of_set in built.field.sets if of_set["name"] == "hsplit/first70")
+    alarm = next(alarm for alarm in hsplit["alarms"] if len(alarm["systems"]) > 8)
+    system = next(name for name in alarm["systems"] if name not in alarm["message"])  # one of those that "more" are
+    (said,) = (
+        message for message in hsplit["alarms_of"][system] if message.startswith(f"{alarm['metric']}: {system} (")
+    )
+    page = html.unescape((built.folder / f"system-{system.replace('^', '-')}.html").read_text(encoding="utf-8"))
+    assert said in page
+
+
 def test_sets_without_outputs_and_unknown_metrics_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PlainlyError, match="No outputs for asset/valid"):
         plainly.field("asset/valid", out=tmp_path)
@@ -145,6 +192,7 @@ def test_the_whole_field_is_built_and_built_again_from_what_is_kept(mirror: Path
     assert {of_set["name"] for of_set in first.field.sets} == set(written()["default"]["sets"])
     asset = first.field.sets[0]["standings"]["sari"]["systems"]
     assert len(asset) == 29  # 21 systems, and eight of MUSS with five trainings each
+    assert not any("/0" in alarm["message"] for of_set in first.field.sets for alarm in of_set["alarms"])
     again = plainly.field(out=tmp_path / "site", cache=tmp_path / "cache")
     assert again.field.done == 0
     assert again.field.changes[0].startswith("Nothing has changed")

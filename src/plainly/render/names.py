@@ -29,3 +29,9 @@ def short(system: str) -> str:
     if len(name) <= 60:
         return name
     return f"{name[:48].rstrip()}… {hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:6]}"
+
+
+def abridged(system: str, most: int = 32) -> str:
+    """A system's name in the margin of a plot: the middle is left out, since names of one team differ at their ends."""
+    name = label(system)
+    return name if len(name) <= most else f"{name[: most // 3]}…{name[most // 3 + 1 - most :]}"

@@ -47,12 +47,13 @@ def reference_systems(
     if not evalset.references:
         return {}
     chosen = [item for item in (range(len(evalset)) if items is None else items) if evalset.references[item]]
+    references = {item: [text.split() for text in evalset.references[item]] for item in chosen}
     shown: dict[str, list[int]] = {}
     for system, texts in outputs.items():
         words = {item: texts[item].split() for item in chosen}
         if evalset.has_sources:
             words = {item: said for item, said in words.items() if said != evalset.sources[item].split()}
-        same = [item for item, said in words.items() if any(said == text.split() for text in evalset.references[item])]
+        same = [item for item, said in words.items() if said in references[item]]
         if len(words) >= _FEWEST and len(same) >= _SAME * len(words):
             shown[system] = same
     return shown

@@ -13,6 +13,7 @@ in common, weighted by how rare they are in the two texts, and a tenth the liken
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -142,13 +143,14 @@ def _chain(fit: Floats, nothing: float) -> Ints:
     place = np.arange(rows)
     first = -_BEGIN * np.minimum(place, _FARTHEST)
     padded = np.full(rows + len(_COSTS) - 1, -np.inf)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, len(_COSTS))
     best = np.full(rows, -np.inf)  # of a chain that was last at this row
     unused = 0.0  # of a chain that has picked nothing yet
     origin = np.empty((columns, rows), dtype=np.int64)
     for column in range(columns):
         farthest = int(best.argmax())
         padded[_FARTHEST : _FARTHEST + rows] = best
-        near = np.lib.stride_tricks.sliding_window_view(padded, len(_COSTS)) - _COSTS
+        near = windows - _COSTS
         nearest = near.argmax(axis=1)
         arrived, came = near[place, nearest], place + nearest - _FARTHEST
         far = best[farthest] - _JUMP * _FARTHEST > arrived
@@ -174,9 +176,10 @@ def _traced(origin: Ints, row: int) -> Ints:
     return picked
 
 
-def _stems(text: str) -> set[str]:
+@lru_cache(maxsize=4096)  # a source is aligned with the output of every system
+def _stems(text: str) -> frozenset[str]:
     """The words of a sentence without case and endings: enough to see that two sentences are about the same."""
-    return {_stem(word) for word in words(text.casefold())}
+    return frozenset(map(_stem, words(text.casefold())))
 
 
 def _stem(word: str) -> str:

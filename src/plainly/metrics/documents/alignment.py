@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal, get_args
 
@@ -68,6 +68,7 @@ class Alignment:
         return tally
 
 
+@lru_cache(maxsize=512)  # metric after metric asks for the sentences of a set's sources and of one system's outputs
 def sentences_of(text: str, language: str = "en") -> tuple[PlacedSentence, ...]:
     """The sentences of a text with their places.
 

@@ -116,6 +116,7 @@ class Cefr(LevelMetric):
 
     name: ClassVar[str] = "cefr"
     packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
+    reads_most: ClassVar[bool] = True  # vectors, and on the way the values that sle asks for
 
     def read(self, texts: Sequence[str]) -> Floats:
         return levels.load(self.model).levels(texts)

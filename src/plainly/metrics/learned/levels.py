@@ -25,6 +25,7 @@ from plainly.text.words import words
 LEVELS = ("A1", "A2", "B1", "B2", "C1", "C2")
 FILE = "cefr.npz"
 _SENTENCES_AT_ONCE = 4096
+_syllables = lru_cache(maxsize=1 << 16)(count_rules)
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def _counted(sentence: str) -> tuple[float, ...]:
         float(np.log(n)),
         (n / 20) ** 2,
         sum(characters) / n,
-        sum(map(count_rules, found)) / n,
+        sum(map(_syllables, found)) / n,
         max(characters) / 10,
         sum(length > 6 for length in characters) / n,
         stops**0.5,

@@ -15,6 +15,8 @@ from plainly.result import Note, Record, Result, Table
 
 __all__ = ["FieldSite", "field"]
 
+_GENERATOR = '<meta name="generator" content="plainly '  # in the head of every page that we wrote
+
 
 @dataclass(frozen=True, repr=False)
 class FieldSite(Result):
@@ -65,6 +67,7 @@ def field(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"Cannot make the directory {folder}: {error.strerror or error}.") from error
+    before = _before(folder)
     surveyed = survey(
         [sets] if isinstance(sets, str) else sets,
         metrics=metrics,
@@ -73,7 +76,7 @@ def field(
         cache=cache,
         restart=restart,
         processes=processes,
-        before=_before(folder),
+        before=before,
         progress=progress,
     )
     from plainly.pages.field.site import pages
@@ -83,6 +86,8 @@ def field(
         write_whole(folder / name, content)
         files.append(folder / name)
         written += len(content.encode("utf-8"))
+    if before is not None:
+        _remove_others(folder, files)
     return FieldSite(surveyed, folder, tuple(files), written)
 
 
@@ -93,3 +98,10 @@ def _before(folder: Path) -> Record | None:
     except (OSError, ValueError):
         return None
     return said if isinstance(said, dict) else None
+
+
+def _remove_others(folder: Path, files: Sequence[Path]) -> None:
+    """Remove pages of an earlier build that this one has not: nothing leads to them, and their numbers are old."""
+    for path in set(folder.glob("*.html")) - set(files):
+        if _GENERATOR in path.read_text(encoding="utf-8", errors="replace")[:2000]:
+            path.unlink()

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from plainly.pages.figures import Strip, Strips
 from plainly.pages.marks import SIDES, slug
 from plainly.pages.panel import Panel
-from plainly.render.names import label, short
+from plainly.render.names import abridged, label, short
 from plainly.render.numbers import counted, interval, number
 from plainly.result import Record
 
-_MOST_MOVED = 24  # rows of a plot of published and sound numbers
+_FEWEST_MOVED, _MOST_MOVED = 3, 24  # rows of a plot of published and sound numbers
+_MOST_SYSTEMS = 30  # rows of a plot of scores; the table below has all
 
 
 def verdict(spec: str, standings: Record) -> str:
@@ -25,31 +26,43 @@ def verdict(spec: str, standings: Record) -> str:
     return text + (f" {tied} of {len(others)} others cannot be told from it." if tied else " It beats all others.")
 
 
-def standings_plot(name: str, spec: str, standings: Record, links: Mapping[str, str]) -> Panel | None:
-    """How do the systems of a set score by one metric, and how sure is that?"""
+def called(spec: str, standings: Record) -> str:
+    """A metric with what of it is compared, where that has another name."""
+    return spec if standings["output"] == spec.partition("(")[0] else f"{spec}: {standings['output']}"
+
+
+def standings_plot(
+    name: str, spec: str, standings: Record, links: Mapping[str, str], *, most: int = _MOST_SYSTEMS, title: str = ""
+) -> Panel | None:
+    """How do the systems of a set score by one metric, and how sure is that? Of many, the best."""
     defined = [standing for standing in standings["systems"] if standing["value"] is not None]
     if not defined:
         return None
-    rows = tuple(_scored(spec, standing, standings, links[standing["system"]]) for standing in defined)
+    rows = tuple(_scored(spec, standing, standings, links[standing["system"]]) for standing in defined[:most])
+    caption = verdict(spec, standings) + f" Shown: the first {most} of {len(defined)}." * (len(defined) > most)
+    if title:
+        caption = f"On {title}, {caption[0].lower()}{caption[1:]}"
     clusters = [standing["cluster"] for standing in defined]
     ends = frozenset(at for at in range(1, len(rows)) if clusters[at - 1] != clusters[at])
-    figure = Strips(rows, f"{spec}, {SIDES[standings['better']]}", ends=ends)
-    return Panel(f"{slug(name)}-{slug(spec)}", "scores", spec, verdict(spec, standings), figure)
+    figure = Strips(rows, f"{called(spec, standings)}, {SIDES[standings['better']]}", ends=ends)
+    return Panel(f"{slug(name)}-{slug(spec)}", "scores", title or spec, caption, figure)
 
 
 def _scored(spec: str, standing: Record, standings: Record, link: str) -> Strip:
     value, low, high = standing["value"], standing.get("low"), standing.get("high")
     kind = standing_of(standing, standings["better"])
+    name = abridged(standing["system"])
     said = [
+        label(standing["system"]) if name != label(standing["system"]) else "",
         f"{spec} {interval(value, low, high, page=True)}",
         {"best": "best", "tied": "cannot be told from the best"}.get(kind, ""),
-        f"cluster {standing['cluster']} of {standings['clusters']}" if standing["cluster"] else "",
+        f"cluster {standing['cluster']} of {standings['clusters']}" if standings["clusters"] > 1 else "",
         standing["signature"],
     ]
     ends = {} if low is None or high is None else {"low": low, "high": high}
     shown = number(value, page=True)
     told = "; ".join(filter(None, said))
-    return Strip(label(standing["system"]), value, **ends, kind=kind or "other", shown=shown, said=told, link=link)
+    return Strip(name, value, **ends, kind=kind or "other", shown=shown, said=told, link=link)
 
 
 def standing_of(standing: Record, better: str) -> str:
@@ -110,7 +123,7 @@ def moved_plots(paper: str, cells: Sequence[Record]) -> Iterator[Panel]:
     farthest = sorted(by_column, key=lambda key: -max(map(_moved, by_column[key])))
     for table, column in farthest[:3]:
         chosen = by_column[table, column][:_MOST_MOVED]
-        if max(map(_moved, chosen)) < 1:
+        if max(map(_moved, chosen)) < 1 or len(chosen) < _FEWEST_MOVED:
             continue
         decimals = chosen[0]["decimals"]
         shift = sum(cell["sound"] - cell["published"] for cell in chosen) / len(chosen)

@@ -7,7 +7,15 @@ from functools import cached_property
 from statistics import fmean, stdev
 from typing import Any
 
-from plainly.pages.field.charts import moved_plots, people_plot, standing_of, standings_plot, tricks_plot, verdict
+from plainly.pages.field.charts import (
+    called,
+    moved_plots,
+    people_plot,
+    standing_of,
+    standings_plot,
+    tricks_plot,
+    verdict,
+)
 from plainly.pages.grids import score_cell
 from plainly.pages.marks import SIDES
 from plainly.pages.templates import figures
@@ -16,11 +24,14 @@ from plainly.questions.field import Field
 from plainly.questions.field.plan import family
 from plainly.questions.reproduce.assetann import SYSTEMS
 from plainly.questions.reproduce.cells import VERDICTS
-from plainly.render.names import label
+from plainly.render.names import abridged, label
 from plainly.render.numbers import counted, listed, number
 from plainly.result import Record
 
 _MOST_SENTENCES = 3
+_MOST_LETTERS = 28  # of a name in the first column of a table
+_MOST_OF_A_SET = 12  # systems in the picture of the first page
+_MOST_MOVED = 24  # numbers of a paper that are shown at once
 
 
 @dataclass(frozen=True)
@@ -57,14 +68,12 @@ def _files(kind: str, names: Sequence[str]) -> dict[str, str]:
 
 def overview_page(field: Field, links: Links) -> Record:
     """The first page: who is best where, the papers, the metrics, the systems, what changed."""
-    specs = [metric["name"] for metric in field.metrics]
-    rows = []
+    leads = [{lead["metric"]: lead for lead in _leads(of_set)} for of_set in field.sets]
+    columns, panels = [], []
     for of_set in field.sets:
-        leads = {lead["metric"]: lead for lead in _leads(of_set)}
-        any_metric = next(iter(of_set["standings"].values()))
-        cells = [leads.get(spec) for spec in specs]
-        name = of_set["name"]
-        rows.append({"name": name, "file": links.set[name], "systems": len(any_metric["systems"]), "cells": cells})
+        name, (spec, standings) = of_set["name"], next(iter(of_set["standings"].items()))
+        columns.append({"name": name, "file": links.set[name], "systems": len(standings["systems"])})
+        panels.append(standings_plot(name, spec, standings, links.system, most=_MOST_OF_A_SET, title=name))
     scores = sum(len(standings["systems"]) for of_set in field.sets for standings in of_set["standings"].values())
     scope = (
         f"{counted(len(field.systems), 'system')} whose outputs are public, on {counted(len(field.sets), 'test set')}: "
@@ -74,8 +83,13 @@ def overview_page(field: Field, links: Links) -> Record:
         "title": "The state of text simplification",
         "scope": scope,
         "sentences": list(_findings(field, links)),
-        "specs": specs,
-        "rows": rows,
+        "plots": figures(panels),
+        "level": _level(field),
+        "columns": columns,
+        "rows": [
+            {"name": metric["name"], "cells": [of_set.get(metric["name"]) for of_set in leads]}
+            for metric in field.metrics
+        ],
         "papers": [{**paper, "summary": _tally(paper)} for paper in field.papers],
         "paper_count": counted(len(field.papers), "paper"),
         "metrics": field.metrics,
@@ -89,9 +103,11 @@ def _findings(field: Field, links: Links) -> Iterator[Record]:
     """Three sentences: whether metrics agree on a winner, what fools them, what becomes of papers."""
     for of_set in field.sets[:1]:
         leads = [lead for lead in _leads(of_set) if lead["better"] != "neither"]
-        winners = dict.fromkeys(lead["system"] for lead in leads)
+        winners: dict[str, list[str]] = {}
+        for lead in leads:
+            winners.setdefault(lead["system"], []).append(lead["metric"])
         told = f"On {of_set['name']} {counted(len(leads), 'metric')} name {counted(len(winners), 'winner')}: "
-        text = told + listed([f"{lead['system']} by {lead['metric']}" for lead in leads]) + "."
+        text = told + "; ".join(f"{label(system)} by {listed(by)}" for system, by in winners.items()) + "."
         yield {"text": text, "file": links.set[of_set["name"]], "link": "See the set"}
     audited = [metric for metric in field.metrics if metric["audit"]]
     if audited:
@@ -132,18 +148,20 @@ def set_page(field: Field, of_set: Record, links: Links) -> Record:
         "plots": figures(panels),
         "compared": _how(first),
         "columns": [
-            {"name": spec, "better": of["better"], "hint": SIDES[of["better"]], "part": False}
+            {"name": called(spec, of), "better": of["better"], "hint": SIDES[of["better"]], "part": False}
             for spec, of in standings.items()
         ],
         "rows": [
             {
                 "name": label(system),
+                "shown": abridged(system, _MOST_LETTERS),
                 "link": links.system[system],
-                "cells": [_cell(by_metric[spec][system], of["better"]) for spec, of in standings.items()],
+                "cells": [_cell(by_metric[spec][system], of) for spec, of in standings.items()],
             }
             for system in ranked
         ],
         "level": _level(field),
+        "clustered": any(of["clusters"] > 1 for of in standings.values()),
         "signed": _signatures(row for of in standings.values() for row in of["systems"]),
         "warnings": list(_by_code(of_set["warnings"])),
         **{
@@ -153,11 +171,12 @@ def set_page(field: Field, of_set: Record, links: Links) -> Record:
     }
 
 
-def _cell(standing: Record, better: str) -> Record:
-    """A score as its table shows it."""
+def _cell(standing: Record, among: Record) -> Record:
+    """A score as its table shows it; that all systems are one cluster says nothing of any."""
     ends = (standing.get("low"), standing.get("high"))
-    signature, cluster = standing["signature"], standing["cluster"]
-    return score_cell(standing["value"], *ends, standing_of(standing, better), signature, cluster=cluster)
+    cluster = standing["cluster"] if among["clusters"] > 1 else None
+    place = standing_of(standing, among["better"])
+    return score_cell(standing["value"], *ends, place, standing["signature"], cluster=cluster)
 
 
 def _how(standings: Record) -> str:
@@ -184,17 +203,13 @@ def system_page(field: Field, system: str, links: Links) -> Record:
     """A system: its scores on every set, its trainings, what was published of it, reasons to doubt."""
     of_sets = field.systems[system]
     specs = [metric["name"] for metric in field.metrics if any(metric["name"] in of for of in of_sets.values())]
-    better = {metric["name"]: metric["better"] for metric in field.metrics}
     rows = [
-        {
-            "name": name,
-            "file": links.set[name],
-            "cells": [_cell(of[spec], better[spec]) if spec in of else None for spec in specs],
-        }
-        for name, of in of_sets.items()
+        {"name": spec, "cells": [_cell(of[spec], of[spec]) if spec in of else None for of in of_sets.values()]}
+        for spec in specs
     ]
     sentences = [
-        f"On {name} by {spec}: place {row['rank']}" + (f", cluster {row['cluster']}" if row["cluster"] else "") + "."
+        f"On {name} by {spec}: place {row['rank']} of {row['among']}"
+        + (f", cluster {row['cluster']} of {row['clusters']}." if row["clusters"] > 1 else ".")
         for name, of in of_sets.items()
         for spec, row in list(of.items())[:1]
     ]
@@ -209,8 +224,9 @@ def system_page(field: Field, system: str, links: Links) -> Record:
         "title": system,
         "scope": f"Its outputs for {listed(list(of_sets))}, as their authors published them.",
         "sentences": sentences[:_MOST_SENTENCES],
-        "specs": specs,
+        "columns": [{"name": name, "file": links.set[name]} for name in of_sets],
         "rows": rows,
+        "clustered": any(row["clusters"] > 1 for of in of_sets.values() for row in of.values()),
         "seeds": seeds,
         "most_seeds": max((len(row["values"]) for row in seeds), default=0),
         "level": _level(field),
@@ -236,9 +252,8 @@ def _published(field: Field, system: str) -> Iterator[Record]:
 
 def _doubts(field: Field, system: str) -> Iterator[Record]:
     for of_set in field.sets:
-        for alarm in of_set["alarms"]:
-            if system in alarm["systems"]:
-                yield {"set": of_set["name"], "message": f"{alarm['metric']}: {alarm['message']}"}
+        for message in of_set["alarms_of"].get(system, ()):
+            yield {"set": of_set["name"], "message": message}
         for warning in of_set["warnings"]:
             if warning["where"] == system:
                 yield {"set": of_set["name"], "message": warning["message"]}
@@ -263,7 +278,9 @@ def metric_page(field: Field, metric: Record, links: Links) -> Record:
             "not improve the score."
         )
     signed = _signatures([*leads, *metric["people"], *([audit] if audit else [])])
-    effects = sorted(audit.get("effects", ()), key=lambda effect: -(effect["wrong_spreads"] or 0))
+    effects = sorted(
+        audit.get("effects", ()), key=lambda effect: (-(effect["wrong_spreads"] or 0), -(effect["spreads"] or 0))
+    )
     signature = audit.get("signature", "")
     return {
         "title": name,
@@ -285,19 +302,21 @@ def papers_page(field: Field) -> Record:
     for paper in field.papers:
         cells = [cell_of(cell) for cell in paper["cells"]]
         moved = [cell for cell in cells if cell["raw"]["sound"] is not None]
+        moved.sort(key=lambda cell: -abs(cell["raw"]["digits"] or 0))
         papers.append(
             {
                 **{name: paper[name] for name in ("name", "title", "why", "conclusions", "known")},
                 "summary": _tally(paper),
                 "public": _attacked(field) if paper["why"] else None,
-                "moved": sorted(moved, key=lambda cell: -abs(cell["raw"]["digits"] or 0)),
+                "moved": moved[:_MOST_MOVED],
+                "less": moved[_MOST_MOVED:],
                 "others": [cell for cell in cells if cell["raw"]["sound"] is None],
                 "plots": figures(moved_plots(paper["name"], paper["cells"])),
                 "recipes": list(dict.fromkeys(cell["recipe"] for cell in cells)),
             }
         )
     computed = [paper for paper in papers if not paper["why"]]
-    total = sum(len(paper["moved"]) + len(paper["others"]) for paper in computed)
+    total = sum(len(paper["cells"]) for paper in field.papers if not paper["why"])
     scope = (
         f"{counted(total, 'printed number')} of {counted(len(computed), 'paper')} computed again from public files. "
         "Three numbers stand side by side: what was printed; what the paper's own recipe gives, artefacts of its files "

@@ -19,7 +19,7 @@ from plainly.metrics.evidence import evidence
 from plainly.progress import Progress, unseen
 from plainly.questions.field.changes import changes
 from plainly.questions.field.plan import DEMO, FieldPlan, content, digest, identity, models, plan, systems, written
-from plainly.questions.field.tasks import LICENSED, FieldTask, FieldWork, kept
+from plainly.questions.field.tasks import LICENSED, FieldTask, FieldWork, kept, sharing
 from plainly.questions.grid import grid
 from plainly.questions.gridfile import Config, Entry, TestSet, safe
 from plainly.render.numbers import counted, interval, number
@@ -45,12 +45,15 @@ class Field(Result):
 
     @cached_property
     def systems(self) -> dict[str, dict[str, dict[str, Record]]]:
-        """By system, by set, by metric: its score there."""
+        """By system, by set, by metric: its score there, among how many, in which direction."""
         by_system: dict[str, dict[str, dict[str, Record]]] = {}
         for of_set in self.sets:
             for spec, standings in of_set["standings"].items():
+                among = {"better": standings["better"], "clusters": standings["clusters"]}
+                among["among"] = len(standings["systems"])
                 for standing in standings["systems"]:
-                    by_system.setdefault(standing["system"], {}).setdefault(of_set["name"], {})[spec] = standing
+                    of_system = by_system.setdefault(standing["system"], {}).setdefault(of_set["name"], {})
+                    of_system[spec] = standing | among
         return dict(sorted(by_system.items(), key=lambda entry: entry[0].lower()))
 
     def records(self) -> list[Record]:
@@ -124,8 +127,8 @@ def survey(
     _measure(wanted, [task.name for task in missing if task.kind == "standings"], folder, restart, processes, progress)
     workers = engines.engine("local", processes=processes)
     with progress("asking", total=len(missing), unit="questions") as tell:
-        for at, value in workers.run(FieldWork(folder), missing, tell=tell):
-            known[missing[at]] = value
+        for _, done in workers.run(FieldWork(folder), sharing(missing), tell=tell):
+            known |= done
     built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     field = Field(**_parts(wanted, known), built=built, done=len(missing), total=len(tasks), left_out=wanted.left_out)
     return Field(**{**vars(field), "changes": tuple(changes(before, field.json()))})
@@ -152,8 +155,8 @@ def _tasks(wanted: FieldPlan, folder: Path) -> list[FieldTask]:
     for name, specs in wanted.sets.items():
         data_key = content(name)
         saved = str(_rows(folder, specs) / f"{safe(name)}.npz")
-        tasks.append(FieldTask("warnings", name, "\n".join(specs), digest(data_key, specs)))
-        tasks += [FieldTask("standings", name, spec, digest(data_key, identity(spec), 3), saved) for spec in specs]
+        tasks.append(FieldTask("warnings", name, "\n".join(specs), digest(data_key, specs, 3)))
+        tasks += [FieldTask("standings", name, spec, digest(data_key, identity(spec), 4), saved) for spec in specs]
     for ratings in wanted.ratings:
         on = digest(settings["ratings"][ratings])
         tasks += [FieldTask("people", ratings, spec, digest(on, identity(spec))) for spec in wanted.metrics]

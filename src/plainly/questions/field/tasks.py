@@ -30,7 +30,7 @@ from plainly.render.show import jsonable
 from plainly.result import Record
 from plainly.sampling import Sampling
 from plainly.scoring import sanity
-from plainly.scoring.evaluate import estimated
+from plainly.scoring.evaluate import estimated, reads_less
 from plainly.scoring.scorefile import open_saved
 from plainly.scoring.scores import Evaluation, Scores
 
@@ -60,17 +60,32 @@ def kept(task: FieldTask, folder: Path) -> Record | None:
         return None
 
 
+def sharing(tasks: Sequence[FieldTask]) -> list[list[FieldTask]]:
+    """The tasks in groups whose models read the same texts: in one process, each is read once for all of them."""
+    groups: dict[object, list[FieldTask]] = {}
+    for task in tasks:
+        reading = task.kind in ("audit", "people") and is_learned(task.spec)
+        groups.setdefault((task.kind, task.name) if reading else task, []).append(task)
+    for group in groups.values():
+        if len(group) > 1:
+            group.sort(key=lambda task: reads_less(registry.metric(task.spec)))
+    return list(groups.values())
+
+
 @dataclass(frozen=True)
 class FieldWork:
-    """Does a task and keeps its result, so that whoever is stopped goes on where he was."""
+    """Does tasks and keeps each one's result, so that whoever is stopped goes on where he was."""
 
     folder: Path
 
-    def __call__(self, task: FieldTask, tell: Tell) -> Record:
-        value: Record = jsonable(KINDS[task.kind](task))
-        write_whole(task.kept_in(self.folder), json.dumps({"key": task.key, "value": value}, ensure_ascii=False))
-        tell(1)
-        return value
+    def __call__(self, task: Sequence[FieldTask], tell: Tell) -> dict[FieldTask, Record]:
+        done: dict[FieldTask, Record] = {}
+        for piece in task:
+            done[piece] = jsonable(KINDS[piece.kind](piece))
+            saved = json.dumps({"key": piece.key, "value": done[piece]}, ensure_ascii=False)
+            write_whole(piece.kept_in(self.folder), saved)
+            tell(1)
+        return done
 
 
 def texts(name: str) -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
@@ -106,7 +121,7 @@ def _standings(task: FieldTask) -> Record:
                 "seeds": [float(scores[name]) for name in trained[system]] if len(trained[system]) > 1 else [],
             }
         )
-    metric = registry.metric(task.spec)
+    metric = evaluation.metrics[task.spec]  # as the set has it: with a target, its distance is the headline
     return {
         "better": metric.better,
         "output": metric.outputs[0],
@@ -139,21 +154,26 @@ def _warnings(task: FieldTask) -> Record:
     """What is odd about the texts of a set, and which scores the habits of systems make misleading."""
     evalset, outputs = texts(task.name)
     specs = task.spec.split("\n")
-    first = {system: written for system, written in outputs.items() if not system.endswith(("/1", "/2", "/3", "/4"))}
+    first: dict[str, tuple[str, ...]] = {}  # of several trainings the first speaks for the system
+    for system, lines in outputs.items():
+        first.setdefault(family(system), lines)
     notes = diagnose(evalset, first, specs, quick=True)
     metrics = {spec: registry.metric(spec) for spec in specs}
-    rung = alarms(metrics, habits(evalset, first))
+    measured = habits(evalset, first)
+    rung = alarms(metrics, measured)
+    alone = {  # what an alarm says of many systems, of each by itself
+        system: alarms(metrics, [replace(habit, systems={system: habit.systems[system]}) for habit in measured])
+        for system in dict.fromkeys(system for alarm in rung for system in alarm.systems)
+    }
     return {
         "items": len(evalset),
         "references": sorted(set(map(int, evalset.reference_counts))),
         "documents": len(set(evalset.groups)) if evalset.groups else None,
-        "warnings": [
-            {"code": note.code, "where": family(note.where), "message": for_python(note.message)} for note in notes
-        ],
+        "warnings": [{"code": note.code, "where": note.where, "message": for_python(note.message)} for note in notes],
         "alarms": [
-            {"metric": alarm.metric, "systems": [*map(family, alarm.systems)], "message": alarm.message}
-            for alarm in rung
+            {"metric": alarm.metric, "systems": list(alarm.systems), "message": alarm.message} for alarm in rung
         ],
+        "alarms_of": {system: [f"{alarm.metric}: {alarm.message}" for alarm in of] for system, of in alone.items()},
         "reference_systems": sorted(sanity.reference_systems(evalset, first)),
     }
 

@@ -104,7 +104,7 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
         }
         lines.append(
             f"SARI on the {column} references falls by {falls['published']:.1f} on average as printed (the text says "
-            f"{said}), by {falls['ours']:.1f} with the files' artefacts, by {falls['sound']:.1f} soundly."
+            f"{said}), by {falls['ours']:.1f} with the files' artefacts, by {falls['sound']:z.1f} soundly."
         )
     for column in ("SARI lex", "SARI synt", "SARI add"):
         flawed, sound = _ranking(table, column, "ours"), _ranking(table, column, "sound")
