@@ -8,6 +8,7 @@ work is what the processor spent, which others do not lengthen as much.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command does
 
 from plainly import data, report
 from plainly.evalset import EvalSet
