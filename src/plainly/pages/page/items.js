@@ -1,5 +1,5 @@
 // The items of a report: search, filters, a list that holds only what is seen, and texts side by side.
-(() => {
+page.later(() => {
   const { $, make, small, hide } = page;
   const browser = $("browser");
   if (!browser) return;
@@ -490,4 +490,4 @@
     $("items").scrollIntoView();
     list.focus({ preventScroll: true });
   });
-})();
+});

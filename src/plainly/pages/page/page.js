@@ -220,5 +220,9 @@ const page = (() => {
     }
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   });
-  return { $, make, small, hide };
+
+  // After the first screen has been seen: on a report the items, and the rest of the page.
+  const later = (work) => window.requestIdleCallback ? requestIdleCallback(work, { timeout: 200 }) : setTimeout(work, 50);
+  addEventListener("load", () => later(() => root.classList.add("settled")));
+  return { $, make, small, hide, later };
 })();
