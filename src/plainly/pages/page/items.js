@@ -358,7 +358,8 @@ page.later(() => {
     link.append("Item ");
     put(link, ids[i]);
     title.append(link);
-    if (data.groups) { title.append(" of "); put(title, data.groups[i]); }
+    if (data.groups) { title.append(" in group "); put(title, data.groups[i]); }
+    if (data.targets) { title.append(", to be "); put(title, data.targets[i]); }
     for (const [name, by] of [["Previous", -1], ["Next", 1]]) {
       const button = make("button", "", name);
       button.type = "button";

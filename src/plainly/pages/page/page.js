@@ -71,7 +71,7 @@ const page = (() => {
     target.scrollIntoView();
   };
   addEventListener("hashchange", unfold);
-  addEventListener("beforeprint", () => { for (const fold of document.querySelectorAll("details")) fold.open = true; });
+  addEventListener("beforeprint", () => { for (const fold of document.querySelectorAll("details:not(#paper details)")) fold.open = true; });
   unfold();
 
   // What a mark stands for: on hover and on focus, in one box that never leaves the window.
@@ -116,7 +116,7 @@ const page = (() => {
       const top = dy > 0 ? y + off : dy < 0 ? y - off - high : y - high / 2;
       const box = { left, top, right: left + wide, bottom: top + high };
       const inside = left >= 0 && top >= 0 && box.right <= field.width && box.bottom <= field.height;
-      if (inside && !taken.some((other) => meet(box, other))) return { box, off };
+      if (inside && !taken.some((other) => meet(box, other))) return { box, off, dx };
     }
     return null;
   };
@@ -146,14 +146,17 @@ const page = (() => {
         label.remove();
         continue;
       }
-      const { box, off } = found;
-      label.style.left = `${box.left}px`;
-      label.style.top = `${box.top}px`;
+      // In percent, and from the side that the point is on, so that they stand right on paper too.
+      const { box, off, dx } = found, across = (at) => `${100 * at / field.width}%`, down = (at) => `${100 * at / field.height}%`;
+      if (dx < 0) label.style.right = across(field.width - box.right); else label.style.left = across(dx ? box.left : x);
+      if (!dx) label.style.translate = "-50%";
+      label.style.top = down((box.top + box.bottom) / 2);
       taken.push(box);
       if (off > 16) {
         const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
         const near = [Math.max(box.left, Math.min(x, box.right)), Math.max(box.top, Math.min(y, box.bottom))];
-        for (const [key, value] of [["x1", x], ["y1", y], ["x2", near[0]], ["y2", near[1]]]) line.setAttribute(key, value);
+        const ends = [["x1", across(x)], ["y1", down(y)], ["x2", across(near[0])], ["y2", down(near[1])]];
+        for (const [key, value] of ends) line.setAttribute(key, value);
         leaders.append(line);
       }
     }
