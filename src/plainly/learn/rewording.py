@@ -15,7 +15,7 @@ import torch
 
 from plainly.errors import BadInput
 from plainly.files import write_whole
-from plainly.metrics.adapters.weights import quiet
+from plainly.learn.estimator import load_encoder
 from plainly.progress import Progress, unseen
 
 _ASKED = "You say sentences again in other, simpler words and keep their meaning."
@@ -80,14 +80,10 @@ def _said(
 
 
 def _loaded(rewriter: str, device: torch.device) -> tuple[Any, Any]:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    with quiet():
-        tokenizer: Any = AutoTokenizer.from_pretrained(rewriter, padding_side="left")
-        model: Any = AutoModelForCausalLM.from_pretrained(rewriter)
+    model, tokenizer = load_encoder(rewriter, kind="AutoModelForCausalLM", role="rewriter")
     if not tokenizer.chat_template:
         raise BadInput(f"The rewriter {rewriter} takes no instructions: its tokenizer has no chat template.")
-    tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
+    tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.pad_token or tokenizer.eos_token
     return model.to(device, torch.bfloat16 if device.type == "cuda" else torch.float32).eval(), tokenizer
 
 

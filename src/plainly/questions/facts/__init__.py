@@ -45,6 +45,7 @@ def facts(
         raise BadInput(f"least is from {LEAST} to 1, not {least}.")
     settings = CheckSettings(ignore=ignore if isinstance(ignore, str) else "|".join(ignore), parser=parser, model=model)
     settings.check()
+    inputs.evalset.check(inputs.outputs)
     pairs = len(inputs.evalset) * len(inputs.outputs)
     with progress("checking facts", total=pairs, unit="outputs") as tell:
         systems = _checked(inputs, settings, tell)
