@@ -1,7 +1,7 @@
 """How good and how fast the shipped models are: figures of their model cards, computed from the public data sets.
 
     python bench/learned.py human cefr meaning speed
-    python bench/learned.py quality pairs
+    python bench/learned.py quality rewordings pairs
     python bench/learned.py published        (needs torch and transformers; on a GPU where there is one)
 
 ``human``, ``meaning`` and ``quality`` read Simplicity-DA: run them to check a finished model, never to choose one.
@@ -19,6 +19,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,30 @@ def quality(model: str) -> dict[str, Any]:
         means = [[column[systems == system].mean() for system in set(systems)] for column in (scores[:, place], people)]
         figures[f"{output} with {asked[output]}"] = _correlation(scores[:, place], people) | {
             "between_systems": float(np.corrcoef(*means)[0, 1])
+        }
+    return figures
+
+
+def rewordings(model: str) -> dict[str, Any]:
+    """What the judge says of texts said again in other words: all of it, less, or something wrong.
+
+    The texts were written for this project; those that a recipe learns from are others. ``wrong`` keeps the words of
+    the source, ``off`` those of the right version.
+    """
+    lines = (Path(__file__).parent / "rewordings.jsonl").read_text(encoding="utf-8").splitlines()
+    items = [json.loads(line) for line in lines]
+    metric = Quality(model=model)
+    scores: dict[str, Floats] = {}
+    for kind in ("same", "less", "wrong", "off"):
+        said = [item.get(kind, "") for item in items]
+        values = metric.score(metric.measure(EvalSet.of([item["source"] for item in items]), said))
+        scores[kind] = np.where([[bool(text)] for text in said], values, np.nan)
+    figures: dict[str, Any] = {"texts": len(items)}
+    for place, output in enumerate(metric.outputs[:3]):
+        column = {kind: values[:, place] for kind, values in scores.items()}
+        figures[output] = {kind: float(np.nanmedian(values)) for kind, values in column.items()} | {
+            f"same above {kind}": float(np.mean((column["same"] > column[kind])[np.isfinite(column[kind])]))
+            for kind in ("less", "wrong", "off")
         }
     return figures
 
@@ -257,10 +282,11 @@ SECTIONS: dict[str, Callable[[str], dict[str, Any]]] = {
     "meaning": meaning,
     "speed": speed,
     "quality": quality,
+    "rewordings": rewordings,
     "pairs": pairs,
     "published": published,
 }
-_JUDGE = ("quality", "pairs")
+_JUDGE = ("quality", "rewordings", "pairs")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -172,6 +172,20 @@ def test_ranking_clusters_and_matrix_agree():
     assert matrix["B"]["C"] is None
 
 
+def test_many_systems_are_told_by_how_many_they_beat() -> None:
+    tests = ("approximate-randomisation",)
+    measured = _compared({f"s{k}": 0.3 + 0.04 * k for k in range(16)}, n=60, tests=tests).evaluation
+    result = compare(measured, tests=tests)  # with as many trials as 120 pairs need
+    (table,) = result.tables()
+    assert table.header[:5] == ("", "sari", "beats", "same", "beaten by")
+    assert [sum(map(int, row[2:5])) for row in table.rows] == [15] * 16
+    assert {row[0].split()[1]: int(row[2]) for row in table.rows} == {
+        system: sum(outcome is True for outcome in others.values()) for system, others in result.matrix("sari").items()
+    }
+    assert table.rows[0][4] == "0"
+    assert int(table.rows[0][2]) > 3
+
+
 def test_claims_claim_what_the_numbers_allow():
     (better,) = claims(_compared({"A": 0.5, "B": 0.8}))
     assert "B may be said to score better than A" in better

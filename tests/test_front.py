@@ -11,6 +11,7 @@ import pytest
 from plainly.cli import COMMANDS, main
 from plainly.cli.completion import script
 from plainly.cli.parser import command_parser
+from plainly.render.show import _print_rich
 from plainly.render.tables import display_width, fitted
 from plainly.result import Table
 
@@ -31,7 +32,7 @@ def test_tables_fit_the_terminal(width: int) -> None:
         widths = [
             max(display_width(row[column]) for row in (part.header, *part.rows)) for column in range(len(part.header))
         ]
-        assert sum(widths) + 3 * len(widths) <= max(width, 35), "a part has two columns at least"
+        assert sum(widths) + 3 * (len(widths) - 1) <= max(width, 35), "a part has two columns at least"
         assert part.header[0] == "system"
         assert len(part.rows) == 3
     shown = {name for part in parts for name in part.header}
@@ -39,7 +40,17 @@ def test_tables_fit_the_terminal(width: int) -> None:
     left_out = set(WIDE.header) - shown
     assert left_out in (set(), {"add", "keep"})
     assert bool(left_out) == ("add, keep" in " ".join(parts[-1].notes)), "what is left out is said"
-    assert (parts == [WIDE]) == (width >= 80)
+    assert (parts == [WIDE]) == (width >= 74)
+
+
+def test_a_table_that_just_fits_is_printed_without_folding(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "74")
+    _print_rich(WIDE)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) == 74
+    assert [line.split()[:3] for line in lines[2:]] == [["system", str(k), "40.00"] for k in range(3)]
 
 
 def test_misspelt_options_get_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from plainly import data
 from plainly.errors import BadInput
 from plainly.learn import harm
 from plainly.learn.documents import NEVER_TRAINED_ON, plain
-from plainly.learn.pairs import HEADS, JudgedPairs, PairCorpus, harmed, prepare
+from plainly.learn.pairs import HEADS, JudgedPairs, PairCorpus, harmed, prepare, written
 from plainly.learn.recipe import FitSettings, JudgeRecipe
 from plainly.questions.audit.wordlists import lists
 
@@ -34,7 +34,7 @@ def _corpus() -> PairCorpus:
     targets = np.full((8, 5), np.nan)
     targets[:, 0], targets[::2, 1] = np.linspace(0, 1, 8), 0.5
     rated = JudgedPairs(tuple(f"Source {i // 2}." for i in range(8)), tuple(f"Output {i}." for i in range(8)), targets)
-    return PairCorpus(SOUND, (("The lamp is on.", "The lamp is off."),), rated, ("own",))
+    return PairCorpus(SOUND, (("The lamp is on.", "The lamp is off."),), rated, ("own",), written()[range(12)])
 
 
 @pytest.mark.parametrize("kind", harm.KINDS)
@@ -79,8 +79,8 @@ def test_pairs_of_one_source_are_held_out_together() -> None:
 
 def test_harmed_pairs_say_what_is_known() -> None:
     pairs = harmed(_corpus(), copies=6, rng=np.random.default_rng(0))
-    assert pairs.rated.sum() == 8
-    assert np.isnan(pairs.known[pairs.rated == 1]).all()
+    assert (pairs.origin == "rated").sum() == 8
+    assert np.isnan(pairs.known[pairs.origin == "rated"]).all()
     whole = [
         at
         for at, (source, output) in enumerate(zip(pairs.sources, pairs.outputs, strict=True))
@@ -95,6 +95,7 @@ def test_a_corpus_is_the_same_after_saving(tmp_path: Path) -> None:
     again = PairCorpus.load(tmp_path / "pairs.json")
     assert (again.sound, again.contradictions, again.sets) == (corpus.sound, corpus.contradictions, corpus.sets)
     np.testing.assert_array_equal(again.rated.targets, corpus.rated.targets)
+    np.testing.assert_array_equal(again.reworded.targets, corpus.reworded.targets)
     (tmp_path / "bad.json").write_text("{}")
     with pytest.raises(BadInput, match="train quality --prepare"):
         PairCorpus.load(tmp_path / "bad.json")
@@ -123,15 +124,80 @@ def test_the_recipes_are_read_and_the_shipped_one_is_free() -> None:
         prepare((), (), ("hsplit/ratings",))
 
 
+def test_the_written_pairs_give_nothing_away_by_their_words() -> None:
+    """A judge that counted shared words would not tell a right version from a wrong one in its words."""
+    items = [json.loads(line) for line in (Path(harm.__file__).parent / "reworded.jsonl").read_text().splitlines()]
+    assert len({item["source"] for item in items}) == len(items) > 700
+
+    def shared(item: dict[str, str], name: str) -> float:
+        source, words = set(item["source"].lower().split()), item[name].lower().split()
+        return sum(word in source for word in words) / len(words)
+
+    assert np.mean([shared(item, "same") for item in items]) < 0.4
+    paired = [item for item in items if "off" in item]
+    assert len(paired) > 500
+    larger = np.mean([np.sign(shared(item, "off") - shared(item, "same")) for item in paired])
+    assert abs(larger) < 0.25
+
+
+@pytest.fixture
+def tiny_rewriter(tiny_encoder: str, tmp_path: Path) -> str:
+    """A language model of random weights, which says little and stops soon."""
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_encoder)
+    tokenizer.eos_token = "[SEP]"
+    tokenizer.chat_template = "{% for turn in messages %}{{ turn['content'] }} {% endfor %}"
+    tokenizer.save_pretrained(tmp_path / "rewriter")
+    config = transformers.GPT2Config(vocab_size=len(tokenizer), n_embd=16, n_layer=1, n_head=2, n_positions=1024)
+    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path / "rewriter")
+    return str(tmp_path / "rewriter")
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_judge_goes_from_pairs_to_a_score(tiny_encoder: str, tmp_path: Path) -> None:
+def test_a_rewriter_is_asked_once(tiny_rewriter: str, tmp_path: Path) -> None:
+    import torch
+
+    from plainly.learn.rewording import said_again
+
+    texts = ["the old cat sat on a very old mat", "too short", *(f"cat {number} sat on a mat" for number in range(40))]
+    how = {"rewriter": tiny_rewriter, "samples": 3, "path": tmp_path / "offered.json", "device": torch.device("cpu")}
+    pairs = said_again(texts, **how)
+    assert pairs
+    assert {source for source, _ in pairs} <= set(texts) - {"too short"}
+    assert all(output and output != source for source, output in pairs)
+    assert said_again([], **how) == pairs
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_rewriter_must_take_instructions(tiny_rewriter: str, tmp_path: Path) -> None:
+    import torch
+
+    from plainly.learn.rewording import said_again
+
+    (Path(tiny_rewriter) / "chat_template.jinja").unlink()
+    with pytest.raises(BadInput, match="no chat template"):
+        said_again(
+            ["one two three four five"],
+            rewriter=tiny_rewriter,
+            samples=1,
+            path=tmp_path / "x",
+            device=torch.device("cpu"),
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_judge_goes_from_pairs_to_a_score(tiny_encoder: str, tiny_rewriter: str, tmp_path: Path) -> None:
     import plainly
 
     settings = FitSettings(epochs=1, batch=16, rate=1e-3, longest=128)
     recipe = JudgeRecipe(
-        held_out=0.5, copies=2, teachers=1, first=settings, second=settings, student=settings, first_pairs=40
-    )
+        held_out=0.5, copies=2, teachers=1, reworded=2, rewriter=tiny_rewriter, offered=10,
+        first=settings, second=settings, student=settings, first_pairs=40,
+    )  # fmt: skip
     where = {"encoder": tiny_encoder, "output": tmp_path / "judge", "device": "cpu"}
     training = plainly.train("quality", documents=_corpus(), recipe=recipe, eight_bits=False, **where)
     assert training.export.largest < 1e-3

@@ -37,7 +37,7 @@ def public(function: _Function) -> _Function:
         if unknown is not None:
             raise UnknownName("option", unknown, kinds, see=f"help(plainly.{function.__name__})")
         try:
-            given = inspect.signature(function).bind(*args, **keywords).arguments
+            given = _signature(function).bind(*args, **keywords).arguments
         except TypeError as error:
             raise BadInput(f"plainly.{function.__name__}: {error}.") from None
         for name, value in {**given, **keywords}.items():
@@ -48,13 +48,16 @@ def public(function: _Function) -> _Function:
     return checked  # type: ignore[return-value]
 
 
+_signature = functools.cache(inspect.signature)  # it takes longer than many a call
+
+
 @functools.cache
 def _kinds(function: Callable[..., Any]) -> dict[str, Any]:
     """What every parameter takes, those of ``**options`` included."""
     hints = get_type_hints(function, {}, _Names(function.__globals__))
     kinds: dict[str, Any] = {}
-    own = set(inspect.signature(function).parameters)
-    for parameter in inspect.signature(function).parameters.values():
+    own = set(_signature(function).parameters)
+    for parameter in _signature(function).parameters.values():
         kind = hints[parameter.name]
         if parameter.kind is not parameter.VAR_KEYWORD:
             kinds[parameter.name] = kind

@@ -73,6 +73,14 @@ class EvalSet:
                 raise BadInput(f"An evaluation set with {n} ids has {length} {what}; give one for each item.")
         object.__setattr__(self, "_prepared", {})
 
+    def check(self, outputs: Mapping[str, Sequence[str]]) -> None:
+        """Every system must have an output for each item."""
+        for system, texts in outputs.items():
+            if len(texts) != len(self):
+                raise BadInput(
+                    f"System {system!r} has {len(texts)} outputs for {len(self)} items; give one for each item."
+                )
+
     @classmethod
     def of(
         cls,

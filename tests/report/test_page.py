@@ -230,6 +230,8 @@ def test_prints_without_controls(open_page: Any, demo_page: Path) -> None:
     assert page.locator("#table").is_visible()
     assert page.locator("#plot-scores-fkgl").is_visible(), "on paper nobody can choose a metric"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    # Browsers leave backgrounds out on paper unless they are told not to, and marks are backgrounds.
+    assert page.locator("#plot-scores-sari .dot").first.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
     assert len(page.pdf()) > 50_000
 
 

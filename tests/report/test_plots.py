@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import browser
 import plainly
 from plainly import data
-from plainly.pages import Overview, Report
+from plainly.pages import Overview, Report, labels
 from plainly.pages.scale import scale
 from plainly.questions.compare import compare
 from plainly.questions.comparisons import DECIDING
@@ -73,6 +74,24 @@ def test_no_two_labels_meet_and_nothing_scrolls_sideways(kind: str, open_page: A
             )
             last = max(top for top, _ in ends)
             assert max(right for top, right in ends if top == last) == pytest.approx(wide, abs=2)
+
+
+@pytest.mark.parametrize("many", [2, 9, 40])
+def test_names_of_points_meet_neither_each_other_nor_points_at_any_width(many: int) -> None:
+    rng = random.Random(many)
+    points = [(rng.uniform(0, 100), rng.uniform(0, 100)) for _ in range(many)]
+    names = [f"system {'x' * rng.randrange(12)}" for _ in points]
+    placed = labels.place(names, points, (), width=500, height=380)
+    assert placed.numbered == (many == 40)
+    for width in (500, 641, 999):
+        boxes = [(x * width / 100 - 5, y * 3.8 - 5, x * width / 100 + 5, y * 3.8 + 5) for x, y in points]
+        for name in placed.names:
+            wide = 7.0 * len(name.text)  # narrower than what was reckoned with
+            near, middle = width * name.point[0] / 100 + name.away, 3.8 * name.point[1] + name.down
+            left = near - wide * (1 - name.side) / 2
+            boxes.append((left, middle - 7, left + wide, middle + 7))
+        met = [(a, b) for a, b in combinations(boxes, 2) if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]]
+        assert [pair for pair in met if pair[1] in boxes[many:]] == []
 
 
 def test_who_is_far_off_does_not_squeeze_the_others() -> None:

@@ -88,6 +88,8 @@ def _run(arguments: list[str]) -> int:
     if name not in COMMANDS:
         kind = "option" if name.startswith("-") else "command"
         raise PlainlyError(f"Unknown {kind} {name!r}.{did_you_mean(name, COMMANDS)} See: plainly --help")
+    # Products of matrices are many and small here: on shared cores, threads wait for one another longer than they work.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from plainly.cli.parser import command_parser
     from plainly.render.show import show
 

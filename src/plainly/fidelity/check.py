@@ -70,12 +70,13 @@ class Checked:
 def check_pairs(sources: Sequence[str], outputs: Sequence[str], settings: CheckSettings = PLAIN) -> list[Checked]:
     """Every pair, in order."""
     ignored = ignoring(settings.ignore)
-    results: list[Checked | None] = [None] * len(sources)
-    for start in range(0, len(sources), _CHUNK):
-        chunk = slice(start, start + _CHUNK)
-        for number, pair in matched(sources[chunk], outputs[chunk], parser=settings.parser):
-            results[start + number] = _checked(pair, ignored)
-    checked = [result for result in results if result is not None]
+    pairs = list(zip(sources, outputs, strict=True))
+    results: dict[tuple[str, str], Checked] = {}
+    for start in range(0, len(pairs), _CHUNK):
+        new = [pair for pair in dict.fromkeys(pairs[start : start + _CHUNK]) if pair not in results]
+        for number, pair in matched([source for source, _ in new], [output for _, output in new], settings.parser):
+            results[new[number]] = _checked(pair, ignored)
+    checked = [results[pair] for pair in pairs]
     return _judged(checked, sources, outputs, settings.model) if settings.model is not None else checked
 
 

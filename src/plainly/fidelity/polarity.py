@@ -6,10 +6,11 @@ or denies something in the clause that corresponds; a denial may also hide in a 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from plainly.fidelity.finding import FactFinding
-from plainly.fidelity.reading import Matched, ReadText, common_words, cues, opposites
+from plainly.fidelity.reading import KEPT, Matched, ReadText, common_words, cues, opposites
 from plainly.typology.lexicon import CONTENT, KIND, stem
 
 _REACH = 7
@@ -80,7 +81,8 @@ def _stressed(pair: Matched) -> Iterator[FactFinding]:
                 yield pair.finding("flipped", "polarity", 0.6, [], [at, verb])
 
 
-def negations(reading: ReadText) -> list[Cue]:
+@lru_cache(maxsize=KEPT)
+def negations(reading: ReadText) -> tuple[Cue, ...]:
     """Every word that denies something."""
     denials = []
     for at, lower in enumerate(reading.lower):
@@ -89,7 +91,7 @@ def negations(reading: ReadText) -> list[Cue]:
                 denials.append(Cue(at, _target(reading, at)))
         elif lower in cues("deniers"):
             denials.append(Cue(at, _target(reading, at), hidden=True))
-    return denials
+    return tuple(denials)
 
 
 def _says_nothing(reading: ReadText, at: int) -> bool:

@@ -13,7 +13,7 @@ from rapidfuzz.fuzz import ratio
 
 from plainly.fidelity.finding import FactFinding
 from plainly.fidelity.quantities import quantities
-from plainly.fidelity.reading import Matched, ReadText, common_words, cues, opening_words, vocabulary
+from plainly.fidelity.reading import KEPT, Matched, ReadText, common_words, cues, opening_words, vocabulary
 from plainly.typology.lexicon import KIND, kind
 from plainly.typology.rules import runs
 
@@ -29,11 +29,12 @@ def check_names(pair: Matched) -> Iterator[FactFinding]:
     """What happened to every name of the output."""
     if pair.tags is None and (_shouts(pair.output) or _shouts(pair.source)):
         return
-    in_output = _name_words(pair, source=False)
+    tags = pair.tags or (None, None)
+    in_output = _name_words(pair.output) if tags[1] is None else _tagged(pair.output, tags[1])
     if not in_output:
         return
-    in_source = _name_words(pair, source=True)
-    known = _Known(pair.source)
+    in_source = _name_words(pair.source) if tags[0] is None else _tagged(pair.source, tags[0])
+    known = _known(pair.source)
     fresh, expanded = [], _expanded(pair.output, pair.source)
     for at in in_output:
         why = known.why(pair.output.tokens[at], pair.output.lower[at])
@@ -96,12 +97,13 @@ def _sure(pair: Matched, at: int) -> float:
     return 0.35 if common else 0.9
 
 
-def _name_words(pair: Matched, *, source: bool) -> list[int]:
+def _tagged(reading: ReadText, tags: Sequence[bool]) -> list[int]:
+    return [at for at in range(len(reading)) if tags[at] and reading.tokens[at][:1].isalpha()]
+
+
+@lru_cache(maxsize=KEPT)
+def _name_words(reading: ReadText) -> list[int]:
     """The places of words that are names, or parts of one."""
-    reading = pair.source if source else pair.output
-    if pair.tags is not None:
-        tags = pair.tags[0 if source else 1]
-        return [at for at in range(len(reading)) if tags[at] and reading.tokens[at][:1].isalpha()]
     # Dates and other quantities have a check of their own.
     counted = {at for quantity in quantities(reading.text) for at in reading.words_between(quantity.span)}
     words = []
@@ -119,6 +121,7 @@ def _name_words(pair: Matched, *, source: bool) -> list[int]:
     return words
 
 
+@lru_cache(maxsize=KEPT)
 def _shouts(reading: ReadText) -> bool:
     letters = [token for token in reading.tokens if token[0].isalpha()]
     return len(letters) > 6 and sum(token[0].isupper() for token in letters) > _MOST_CAPITALS * len(letters)
@@ -170,6 +173,11 @@ class _Known:
             if len(folded) >= 5 and ratio(folded, other) >= 82 and folded[0] == other[0]:
                 return "spelling"
         return "new"
+
+
+@lru_cache(maxsize=KEPT)
+def _known(source: ReadText) -> _Known:
+    return _Known(source)
 
 
 def _small(part: str) -> bool:

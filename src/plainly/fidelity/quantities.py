@@ -32,7 +32,9 @@ _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _WORD = "|".join((*_CARDINALS, *_TENS))
 _DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|(?<![\w.])\.\d+"
 _MENTION = re.compile(
+    # Nothing begins inside a word but digits: looked at first, because most places are inside words.
     rf"""
+    (?:(?<!\w)(?=\S|\A)|(?=[\d½⅓⅔¼¾⅛]))(?:
     (?P<iso>\b\d{{4}}-\d{{2}}-\d{{2}}\b)
     |(?P<slashed>(?<![\w/])\d{{1,2}}[/.]\d{{1,2}}[/.](?:\d{{4}}|\d{{2}})(?![\w/]))
     |(?P<short>(?<![\w])['’]\d{{2}}\b(?!['’]?s))
@@ -55,7 +57,7 @@ _MENTION = re.compile(
     |(?P<words>\b(?:(?:a|an)\s+(?=hundred|thousand|million|billion))?(?:{_WORD}|hundred|thousand|million|billion)
         (?:(?:[-\s]+|\s+and\s+)(?:{_WORD}|{"|".join(_SCALES)}))*\b)
     |(?P<special>\b(?:dozens?|couple|pair|twice|doubled?|triple|trio)\b)
-    |(?P<glyph>[½⅓⅔¼¾⅛])
+    |(?P<glyph>[½⅓⅔¼¾⅛]))
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -20,6 +20,7 @@ from plainly.typology.lexicon import CONTENT, KIND, Words, kind, split_chunk, st
 from plainly.typology.parse import DEFAULT_MODEL, Parser, code
 from plainly.typology.pieces import pieces
 
+KEPT = 1024  # readings of which something is kept that several checks ask for
 _CHUNK = re.compile(r"\S+")
 _STOP, _COMMA, _BRACKET, _QUOTE = (KIND[name] for name in ("stop", "comma", "bracket", "quote"))
 _MARKS = frozenset(KIND[name] for name in ("stop", "comma", "bracket", "quote", "punctuation", "possessive"))
@@ -77,9 +78,9 @@ def _known(token: str) -> tuple[str, str, int]:
     return lower, stem(lower), kind(token, lower)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ReadText:
-    """One text, read."""
+    """One text, read; equal to itself alone, so that what is known of it can be kept by it."""
 
     text: str
     tokens: tuple[str, ...]
@@ -254,7 +255,7 @@ class Matched:
         return FactFinding(effect, what, source, output, *words, sure, weight)
 
 
-def matched(sources: Sequence[str], outputs: Sequence[str], *, parser: str = "") -> Iterator[tuple[int, Matched]]:
+def matched(sources: Sequence[str], outputs: Sequence[str], parser: str = "") -> Iterator[tuple[int, Matched]]:
     """Pairs of texts, read and aligned; in another order, each with its number. A parser says which words are names."""
     read: dict[str, ReadText] = {}
     for text in (*sources, *outputs):

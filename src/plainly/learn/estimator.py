@@ -55,18 +55,19 @@ def evidence(layers: Sequence[torch.Tensor], mask: torch.Tensor) -> torch.Tensor
     return torch.cat([*averages(layers, mask), length.log(), length / 20, (length / 20) ** 2], dim=1)
 
 
-def load_encoder(name: str) -> tuple[Any, Any]:
+def load_encoder(name: str, *, kind: str = "AutoModel", role: str = "encoder") -> tuple[Any, Any]:
     """Any encoder that transformers can load, from a directory or by its hub name, and its tokenizer."""
     try:
-        from transformers import AutoModel, AutoTokenizer
+        import transformers
     except ImportError:
         raise MissingExtra("Training", package="transformers", extra="train") from None
     try:
         with quiet():
-            return AutoModel.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+            model = getattr(transformers, kind).from_pretrained(name)
+            return model, transformers.AutoTokenizer.from_pretrained(name)
     except OSError as error:
         raise DataUnavailable(
-            f"The encoder {name!r} could not be loaded: {str(error).splitlines()[0]} Give a directory that holds "
+            f"The {role} {name!r} could not be loaded: {str(error).splitlines()[0]} Give a directory that holds "
             "config.json, tokenizer.json and model.safetensors, or a hub name and a network."
         ) from error
 

@@ -91,7 +91,7 @@ A judge of source and output made by `plainly train quality`. Use it: `plainly s
 
 def pair_corpus(recipe: JudgeRecipe) -> PairCorpus:
     """What the recipe learns from, from the data sets that it names."""
-    return prepare(recipe.pairs, recipe.contradictions, recipe.ratings)
+    return prepare(recipe.pairs, recipe.contradictions, recipe.ratings, reworded=recipe.reworded > 0)
 
 
 def chosen_device(name: str | None) -> torch.device:

@@ -23,11 +23,13 @@ from plainly.learn.estimator import load_encoder
 from plainly.learn.fit import by_head, kept, learn, scheduled
 from plainly.learn.pairs import HEADS, HarmedPairs, JudgedPairs, PairCorpus, harmed
 from plainly.learn.recipe import FitSettings, JudgeRecipe
+from plainly.learn.rewording import said_again
 from plainly.progress import Progress, unseen
 from plainly.protocol import Floats
 
 ALL_HEADS = (*HEADS, "gain")  # what is learnt; what is kept has simplicity with the gain in it
 # Facts are 0 or 1 and vary more than ratings do: with a full weight they would crowd out the rest.
+_SAMPLES = 4  # what a rewriter makes of a sentence
 _WEIGHTS = {"fact": 0.3, "gain": 0.5}
 
 
@@ -47,7 +49,25 @@ class JudgingRun:
     @cached_property
     def pairs(self) -> HarmedPairs:
         """Everything that can be shown without people: for stage one and for the student."""
-        return harmed(self.corpus, copies=self.recipe.copies, rng=np.random.default_rng(self.recipe.seed))
+        rng = np.random.default_rng(self.recipe.seed)
+        return harmed(self.corpus, copies=self.recipe.copies, rng=rng, offered=self._offered())
+
+    def _offered(self) -> list[tuple[str, str]]:
+        """What the recipe's rewriter makes of some of the sound pairs' sources and of the contradicted sentences."""
+        recipe, rng = self.recipe, np.random.default_rng([self.recipe.seed, 4])
+        if not recipe.rewriter:
+            return []
+        texts = [text for pair in self.corpus.sound for text in pair]
+        texts += [sentence for sentence, _ in self.corpus.contradictions]
+        chosen = [texts[at] for at in rng.permutation(len(texts))[: recipe.offered]]
+        return said_again(
+            chosen,
+            rewriter=recipe.rewriter,
+            samples=_SAMPLES,
+            path=self.directory / "offered.json",
+            device=self.device,
+            progress=self.progress,
+        )
 
     @cached_property
     def gained(self) -> Floats:
@@ -78,6 +98,7 @@ class JudgingRun:
         recipe, rng = self.recipe, np.random.default_rng([self.recipe.seed, seed])
         model, tokenizer = self._fresh(self.teacher, seed)
         order = rng.permutation(np.flatnonzero(np.isfinite(self.pairs.known[:, 0])))[: recipe.first_pairs]
+        order = np.concatenate([order, self._written(recipe.reworded)])
         settings = replace(recipe.first, seed=seed)
         ids, targets = self._encode(tokenizer, order, settings.longest), self.first_targets[order]
         fit(model, ids, targets, settings, self.device, self.progress, f"teacher {seed + 1}, stage one")
@@ -91,6 +112,10 @@ class JudgingRun:
         seen = self.first_targets[again].copy()
         gross = self.pairs.known[again, :2].min(axis=1) < 0.5
         seen[~gross, :4] = np.nan  # People know better how good an output is that is not broken.
+        written = self._written(1 if recipe.reworded else 0)
+        told = np.full((len(written), len(ALL_HEADS)), np.nan)
+        told[:, [1, 2, 4]] = self.pairs.known[written]
+        again, seen = np.concatenate([again, written]), np.concatenate([seen, told])
         people = np.column_stack([rated.targets, np.full(len(rated), np.nan)])
         sources = (*rated.sources, *(self.pairs.sources[at] for at in again))
         outputs = (*rated.outputs, *(self.pairs.outputs[at] for at in again))
@@ -117,11 +142,15 @@ class JudgingRun:
         recipe, settings = self.recipe, self.recipe.student
         model, tokenizer = self._fresh(self.encoder, settings.seed)
         targets = student_targets(labels, self.pairs, self.gained, known=recipe.known)
-        again = np.tile(np.flatnonzero(self.pairs.rated), recipe.people)
-        order = np.concatenate([np.arange(len(targets)), again])
+        again = np.tile(np.flatnonzero(self.pairs.origin == "rated"), recipe.people)
+        order = np.concatenate([np.arange(len(targets)), again, self._written(recipe.reworded)])
         ids = self._encode(tokenizer, order, settings.longest)
         fit(model, ids, targets[order], settings, self.device, self.progress, "student")
         return model, tokenizer
+
+    def _written(self, times: int) -> Any:
+        """Where the pairs are that were written for this project, as many times over."""
+        return np.tile(np.flatnonzero(self.pairs.origin == "reworded"), times)
 
     def _fresh(self, encoder: str, seed: int) -> tuple[CrossEncoder, Any]:
         loaded, tokenizer = load_encoder(encoder)
@@ -139,10 +168,15 @@ def squash(gains: Floats) -> Floats:
 
 
 def student_targets(labels: Floats, pairs: HarmedPairs, gained: Floats, *, known: float) -> Floats:
-    """The teachers' labels. A fact that is known counts ``known`` beside what they say; the gain is that of ``sle``."""
+    """The teachers' labels. What is known counts ``known`` beside what they say; the gain is that of ``sle``.
+
+    Known are facts, and the meaning of the pairs written for this project.
+    """
     targets = labels.copy()
-    fact = pairs.known[:, 2]
-    targets[:, 4] = np.where(np.isfinite(fact), (1 - known) * targets[:, 4] + known * fact, targets[:, 4])
+    written = np.where(pairs.origin == "reworded", pairs.known[:, 1], np.nan)
+    for head, truth in ((4, pairs.known[:, 2]), (2, written)):
+        mixed = (1 - known) * targets[:, head] + known * truth
+        targets[:, head] = np.where(np.isfinite(truth), mixed, targets[:, head])
     targets[:, 5] = gained
     return targets
 

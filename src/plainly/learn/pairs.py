@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from plainly.errors import BadInput
 from plainly.files import write_whole
@@ -46,21 +47,43 @@ class JudgedPairs:
             tuple(self.sources[i] for i in chosen), tuple(self.outputs[i] for i in chosen), self.targets[chosen]
         )
 
+    def columns(self) -> list[Any]:
+        """Sources, outputs and targets as JSON holds them; ``of`` reads them again."""
+        targets = [[value if np.isfinite(value) else None for value in row] for row in self.targets.tolist()]
+        return [self.sources, self.outputs, targets]
+
+    @classmethod
+    def of(cls, columns: Sequence[Any]) -> JudgedPairs:
+        sources, outputs, targets = columns
+        return cls(tuple(sources), tuple(outputs), np.array(targets, dtype=float).reshape(len(sources), len(HEADS)))
+
+
+def no_pairs() -> JudgedPairs:
+    return JudgedPairs((), (), np.empty((0, len(HEADS))))
+
 
 @dataclass(frozen=True)
 class PairCorpus:
-    """Sound pairs (the first is harder to read than the second), contradictions, and rated pairs with their sets."""
+    """Sound pairs (the first is harder to read than the second), contradictions, and rated pairs with their sets.
+
+    ``reworded`` are texts said again in other words, with what they keep of the meaning known to their writers.
+    """
 
     sound: tuple[tuple[str, str], ...]
     contradictions: tuple[tuple[str, str], ...]
     rated: JudgedPairs
     sets: tuple[str, ...]
+    reworded: JudgedPairs = field(default_factory=no_pairs)
 
     def save(self, path: Path) -> None:
         """One JSON file with everything that training needs."""
-        targets = [[value if np.isfinite(value) else None for value in row] for row in self.rated.targets.tolist()]
-        rated = [self.rated.sources, self.rated.outputs, targets]
-        content = {"sound": self.sound, "contradictions": self.contradictions, "rated": rated, "sets": self.sets}
+        content = {
+            "sound": self.sound,
+            "contradictions": self.contradictions,
+            "rated": self.rated.columns(),
+            "sets": self.sets,
+            "reworded": self.reworded.columns(),
+        }
         write_whole(path, json.dumps(content, ensure_ascii=False))
 
     @classmethod
@@ -68,13 +91,9 @@ class PairCorpus:
         """What ``save`` wrote."""
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            sources, outputs, targets = content["rated"]
-            return cls(
-                tuple(map(tuple, content["sound"])),
-                tuple(map(tuple, content["contradictions"])),
-                JudgedPairs(tuple(sources), tuple(outputs), np.array(targets, dtype=float)),
-                tuple(content["sets"]),
-            )
+            sound, contradictions = (tuple(map(tuple, content[name])) for name in ("sound", "contradictions"))
+            rated, reworded = (JudgedPairs.of(content[name]) for name in ("rated", "reworded"))
+            return cls(sound, contradictions, rated, tuple(content["sets"]), reworded)
         except (KeyError, ValueError, TypeError) as error:
             raise BadInput(
                 f"{path} holds no prepared pairs ({error}). Make them: plainly train quality --prepare FILE"
@@ -87,10 +106,12 @@ class PairCorpus:
         chosen = np.random.default_rng(seed).permutation(len(names))[: round(held_out * len(names))]
         secret = {names[at] for at in chosen}
         out = np.array([key in secret for key in keys], dtype=bool)
-        return PairCorpus(self.sound, self.contradictions, self.rated[~out], self.sets), self.rated[out]
+        return replace(self, rated=self.rated[~out]), self.rated[out]
 
 
-def prepare(pairs: Sequence[str], contradictions: Sequence[str], ratings: Sequence[str]) -> PairCorpus:
+def prepare(
+    pairs: Sequence[str], contradictions: Sequence[str], ratings: Sequence[str], *, reworded: bool = False
+) -> PairCorpus:
     """The corpus from named sets; what metrics are judged on is left out of the sound pairs."""
     from plainly import data
 
@@ -104,13 +125,27 @@ def prepare(pairs: Sequence[str], contradictions: Sequence[str], ratings: Sequen
     tables = map(data.table, contradictions)
     against = [pair for table in tables for pair in zip(table["sentence"], table["negated"], strict=True)]
     rated = [RATINGS[name](data.table(name)) for name in ratings]
-    empty = JudgedPairs((), (), np.empty((0, len(HEADS))))
     return PairCorpus(
         tuple(dict.fromkeys(sound)),
         tuple(dict.fromkeys(pair for pair in against if plain(pair[0]) not in secret)),
-        sum(rated, empty),
+        sum(rated, no_pairs()),
         (*pairs, *contradictions, *ratings),
+        written() if reworded else no_pairs(),
     )
+
+
+def written() -> JudgedPairs:
+    """The texts of ``reworded.jsonl``, which were written for this project: all said, something left out, or wrong.
+
+    What is wrong is said once in the words of the source and once in those of the right version: words tell nothing.
+    """
+    lines = (Path(__file__).parent / "reworded.jsonl").read_text(encoding="utf-8").splitlines()
+    items = [json.loads(line) for line in lines]
+    # How much of the meaning is kept, and whether a fact is wrong.
+    known = {"same": (1.0, 0.0), "less": (0.75, 0.0), "wrong": (0.4, 1.0), "off": (0.4, 1.0)}
+    rows = [(item["source"], item[name], *known[name]) for item in items for name in known if name in item]
+    sources, outputs, meaning, fact = zip(*rows, strict=True)
+    return _rated(sources, outputs, fluency=np.ones(len(rows)), meaning=np.array(meaning), fact=np.array(fact))
 
 
 def _sound(name: str) -> Iterable[tuple[str, str]]:
@@ -197,25 +232,29 @@ class HarmedPairs:
     outputs: tuple[str, ...]
     known: Floats  # (n, 3): fluency, meaning, fact; NaN where nobody knows
     sound: Floats  # whether the output is undamaged English, whose reading level means something
-    rated: Floats  # whether people rated the pair as it stands
+    origin: npt.NDArray[np.str_]  # "rated" where people rated the pair as it stands, "reworded", or ""
 
 
-def harmed(corpus: PairCorpus, *, copies: float, rng: np.random.Generator) -> HarmedPairs:
+def harmed(
+    corpus: PairCorpus, *, copies: float, rng: np.random.Generator, offered: Sequence[tuple[str, str]] = ()
+) -> HarmedPairs:
     """Every sound pair, some turned round, some joined with others, copies of sources; and each harmed several times.
 
     Pairs that people rated are shown and harmed too, since they are what systems write; what is known of them is only
-    that harm made them worse.
+    that harm made them worse. Of what a rewriter ``offered`` nothing is known.
     """
     stock = Stock.of([output for _, output in corpus.sound])
     rows = [*_from_sound(corpus, stock, copies, rng), *_from_contradictions(corpus, stock, rng)]
     rows += _from_rated(corpus, stock, copies, rng)
-    sources, outputs, *known, sound, rated = zip(*rows, strict=True)
+    rows += _from_reworded(corpus, stock, copies, rng)
+    rows += [(source, output, np.nan, np.nan, np.nan, True, "") for source, output in offered]
+    sources, outputs, *known, sound, origin = zip(*rows, strict=True)
     return HarmedPairs(
-        sources, outputs, np.array(known, dtype=float).T, *(np.array(flags, dtype=float) for flags in (sound, rated))
+        sources, outputs, np.array(known, dtype=float).T, np.array(sound, dtype=float), np.array(origin, dtype=np.str_)
     )
 
 
-_Row = tuple[str, str, float, float, float, bool, bool]
+_Row = tuple[str, str, float, float, float, bool, str]
 
 
 def _from_sound(corpus: PairCorpus, stock: Stock, copies: float, rng: np.random.Generator) -> Iterator[_Row]:
@@ -226,11 +265,11 @@ def _from_sound(corpus: PairCorpus, stock: Stock, copies: float, rng: np.random.
         if len(source) + len(output) <= _LONGEST:
             pairs.append((source, output))
     for source, output in pairs:
-        yield source, output, 1.0, 1.0, 0.0, True, False
+        yield source, output, 1.0, 1.0, 0.0, True, ""
         if rng.random() < 0.25:
-            yield source, source, 1.0, 1.0, 0.0, True, False
+            yield source, source, 1.0, 1.0, 0.0, True, ""
         if rng.random() < 0.25:
-            yield output, source, 1.0, 1.0, np.nan, True, False  # what was left out is now put in
+            yield output, source, 1.0, 1.0, np.nan, True, ""  # what was left out is now put in
         for _ in range(rng.poisson(copies)):
             begun = source if rng.random() < 0.3 else output
             if (result := harm(begun, stock, rng)) is None:
@@ -242,22 +281,38 @@ def _from_sound(corpus: PairCorpus, stock: Stock, copies: float, rng: np.random.
                 fluency, meaning = fluency * (1 - text.fluency), meaning * (1 - text.meaning)
                 fact = max(fact, text.fact) if np.isfinite(fact) and np.isfinite(text.fact) else np.nan
                 kind = ""
-            yield source, text.text, fluency, meaning, fact, kind in ("aside_lost", "sentence_lost"), False
+            yield source, text.text, fluency, meaning, fact, kind in ("aside_lost", "sentence_lost"), ""
+
+
+def _from_reworded(corpus: PairCorpus, stock: Stock, copies: float, rng: np.random.Generator) -> Iterator[_Row]:
+    written = corpus.reworded
+    for source, output, (_, fluency, meaning, _, fact) in zip(
+        written.sources, written.outputs, written.targets, strict=True
+    ):
+        yield source, output, fluency, meaning, fact, True, "reworded"
+        if meaning == 1:
+            yield output, source, 1.0, 1.0, 0.0, True, "reworded"
+            yield source, source, 1.0, 1.0, 0.0, True, ""
+        for _ in range(rng.poisson(copies / 2)):
+            if (result := harm(output, stock, rng)) is not None:
+                text, lost, changed, wrong = result[1]
+                wrong = max(fact, wrong) if np.isfinite(wrong) else np.nan
+                yield source, text, fluency * (1 - lost), meaning * (1 - changed), wrong, False, ""
 
 
 def _from_contradictions(corpus: PairCorpus, stock: Stock, rng: np.random.Generator) -> Iterator[_Row]:
     few = rng.permutation(len(corpus.contradictions))[: len(corpus.sound) // 2]
     for sentence, negated in (corpus.contradictions[at] for at in few.tolist()):
-        yield sentence, negated, 0.95, 0.5, 1.0, False, False
+        yield sentence, negated, 0.95, 0.5, 1.0, False, ""
         if rng.random() < 0.5:
-            yield sentence, sentence, 1.0, 1.0, 0.0, False, False
+            yield sentence, sentence, 1.0, 1.0, 0.0, False, ""
         if (kept := harm(negated, stock, rng)) is not None and kept[0] in ("bare", "aside_lost", "sentence_lost"):
-            yield sentence, kept[1].text, 0.9, 0.45, 1.0, False, False
+            yield sentence, kept[1].text, 0.9, 0.45, 1.0, False, ""
 
 
 def _from_rated(corpus: PairCorpus, stock: Stock, copies: float, rng: np.random.Generator) -> Iterator[_Row]:
     for source, output in zip(corpus.rated.sources, corpus.rated.outputs, strict=True):
-        yield source, output, np.nan, np.nan, np.nan, True, True
+        yield source, output, np.nan, np.nan, np.nan, True, "rated"
         for _ in range(rng.poisson(copies / 2)):
             if (result := harm(output, stock, rng)) is not None:
-                yield source, result[1].text, np.nan, np.nan, 1.0 if result[1].fact == 1 else np.nan, False, False
+                yield source, result[1].text, np.nan, np.nan, 1.0 if result[1].fact == 1 else np.nan, False, ""

@@ -101,6 +101,8 @@ class JudgeRecipe:
     pairs, stage two the ratings and ``replay`` times as many of stage one again. ``known`` is how much a fact that is
     known to be right or wrong counts beside the teachers' labels, ``people`` how many times more often than others the
     student sees the pairs that people rated, and ``gain`` how much of simplicity is the gain in reading level.
+    ``reworded`` is how many times more often than others the pairs written for this project are seen (0: never).
+    A ``rewriter``, a small language model, says ``offered`` sentences again, for the teachers to label.
     ``powers`` are those of the parts in the product that is quality.
     """
 
@@ -114,6 +116,9 @@ class JudgeRecipe:
     teachers: int = 3
     known: float = 0.5
     people: int = 0
+    reworded: int = 0
+    rewriter: str = ""
+    offered: int = 8000
     gain: float = 0.5
     powers: Mapping[str, float] = field(
         default_factory=lambda: dict.fromkeys(("overall", "fluency", "meaning", "simplicity"), 1.0)

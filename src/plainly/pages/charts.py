@@ -15,7 +15,7 @@ from plainly.questions.overview.summary import verdict
 from plainly.render import plots as style
 from plainly.render.names import label, short
 from plainly.render.numbers import interval, listed, number
-from plainly.render.plots import altair, themed
+from plainly.render.plots import altair, room_for, themed
 
 # LineSet of this many systems are told apart by colour and shape; the others stay grey in the background.
 FOCUS = len(style.SERIES)
@@ -90,7 +90,7 @@ def spread_plots(overview: Overview) -> Iterator[Panel]:
                 f"{number(a, page=True)} to {number(b, page=True)}" for a, b in ((low, high), (lowest, highest))
             )
             said = f"median {number(middle, page=True)}; half of the items {half}; nine tenths {most}"
-            shown, place = number(middle, 1, page=True), overview.systems.index(system)
+            shown, place = number(middle, 1 if abs(middle) >= 10 else 2, page=True), overview.systems.index(system)
             rows.append(Strip(label(system), middle, lowest, highest, (low, high), "other", shown, said, place))
         order = "low" if overview.metric(spec).better != "lower" else "high"
         yield Panel(
@@ -155,10 +155,14 @@ def _lines(figure: LineSet) -> Any:
         x=alt.X("bin:N", sort=list(figure.bins), title=figure.across, axis=alt.Axis(labelAngle=0)),
         y=alt.Y("value:Q", title=figure.up, scale=alt.Scale(zero=False)),
     )
-    colour = alt.Color("system:N", sort=shown, title=None, scale=alt.Scale(domain=shown, range=style.SERIES))
+    room = room_for(shown)
+    legend = alt.Legend(columns=1 if room else 2)
+    colour = alt.Color(
+        "system:N", sort=shown, title=None, legend=legend, scale=alt.Scale(domain=shown, range=style.SERIES)
+    )
     shape = alt.Shape("system:N", sort=shown, title=None, scale=alt.Scale(domain=shown, range=style.SHAPES))
     grey = base.transform_filter("!datum.focus").mark_line(strokeWidth=1, color=style.OTHER, opacity=0.55)
     focused = base.transform_filter("datum.focus")
     lines = focused.mark_line(strokeWidth=2).encode(color=colour)
     points = focused.mark_point(size=60, filled=True, opacity=1).encode(color=colour, shape=shape)
-    return themed(grey.encode(detail="system:N") + lines + points, height=250)
+    return themed(grey.encode(detail="system:N") + lines + points, height=290 if room else 250)

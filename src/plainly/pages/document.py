@@ -22,6 +22,7 @@ from plainly.questions.overview.summary import lead, scope
 from plainly.render.names import short, visible
 from plainly.render.numbers import listed
 
+_TALL = 18  # systems in the picture
 _SECTIONS: dict[str, list[str]] = tomllib.loads(asset("sections.toml"))
 
 
@@ -46,7 +47,8 @@ def page(
     # What stands over the picture is not said again beside it.
     over = [plot["caption"] for plot in plots["scores"][:1]]
     said = [sentence for sentence in overview.summary if sentence.text not in over]
-    first = lead(said)
+    # Beside a tall picture there is room for all of them.
+    first = said if len(overview.systems) > _TALL else lead(said)
     digest = base64.b64encode(hashlib.sha256(js.encode("utf-8")).digest()).decode("ascii")
     return str(
         template.render(

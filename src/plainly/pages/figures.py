@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
+from plainly.pages.labels import PlacedNames, place
 from plainly.pages.scale import Scale, scale
 
 _LONG = 18  # letters of a name that stand beside its marks on a phone
+# The narrowest fields of a scatter, and their height, on a phone, a tablet and a desk: as page.css has them.
+_FIELDS = ((240, 300), (540, 380), (1000, 460))
 
 
 @dataclass(frozen=True)
@@ -120,10 +123,20 @@ class Scatter:
         ]
 
     @property
-    def front(self) -> str:
-        """The line through those that nobody beats, as an SVG polyline's points."""
+    def front(self) -> list[tuple[float, float]]:
+        """The line through those that nobody beats."""
         unbeaten = sorted((point for point in self.points if point.kind == "front"), key=lambda point: point.x)
-        return " ".join(f"{self.x.at(point.x)},{self.top(point.y)}" for point in unbeaten)
+        return [(self.x.at(point.x), self.top(point.y)) for point in unbeaten]
+
+    def named(self, width: float, height: float) -> PlacedNames:
+        """The names in a field of this width, or wider, and this height."""
+        points = [(self.x.at(point.x), self.top(point.y)) for point in self.points]
+        return place([point.name for point in self.points], points, self.front, width=width, height=height)
+
+    @property
+    def fields(self) -> list[PlacedNames]:
+        """The names on the page, by how much room there is."""
+        return [self.named(width, height) for width, height in _FIELDS]
 
     @property
     def cut(self) -> str:

@@ -13,7 +13,7 @@ from plainly.questions.overview.placement import PlacedOperations
 from plainly.render import plots as style
 from plainly.render.names import label, short
 from plainly.render.numbers import number
-from plainly.render.plots import altair, themed
+from plainly.render.plots import WIDTH, altair, room_for, themed
 
 MOST_OPERATIONS = 14
 
@@ -72,7 +72,7 @@ def operation_plots(overview: Overview) -> Iterator[Panel]:
         f"Most often: {most} ({operations.labels[most].lower()}), in up to {number(often[most], 0)} % of the outputs. "
         f"Found by the {operations.labeller} labeller, which errs; people means the references, labelled the same way.",
         _heat(operations, labels),
-        lambda: themed(_operations(operations, labels), height=20 * len(labels) + 110),
+        lambda: _operations(operations, labels),
     )
 
 
@@ -103,10 +103,12 @@ def _operations(operations: PlacedOperations, labels: list[str]) -> Any:
         values += [{"operation": name, "who": people, "share": operations.people[name]} for name in labels]
     base = chart(values).encode(
         y=down("operation", labels),
-        x=alt.X("who:N", sort=columns, title=None, axis=alt.Axis(orient="top", labelAngle=-50, labelLimit=90)),
+        x=alt.X("who:N", sort=columns, title=None, axis=alt.Axis(orient="top", labelAngle=-90)),
     )
     cells = base.mark_rect(color=style.BEST).encode(
         opacity=alt.Opacity("share:Q", legend=None, scale=alt.Scale(domain=[0, 100], range=[0.03, 0.55]))
     )
     size = 10 if len(columns) > 8 else 11
-    return cells + base.mark_text(color=style.INK, fontSize=size).encode(text=alt.Text("share:Q", format=".0f"))
+    drawn = cells + base.mark_text(color=style.INK, fontSize=size).encode(text=alt.Text("share:Q", format=".0f"))
+    wide = max(WIDTH, 70 + 21 * len(columns))
+    return themed(drawn, height=20 * len(labels) + 120 + room_for(columns), width=wide)

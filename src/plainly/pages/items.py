@@ -25,6 +25,7 @@ def payload(overview: Overview) -> dict[str, Any]:
         "metrics": [{"spec": spec, "better": overview.metric(spec).better} for spec in overview.specs],
         "ids": list(overview.evalset.ids),
         "groups": list(overview.evalset.groups) if overview.evalset.groups is not None else None,
+        "targets": list(overview.evalset.columns.get("target", ())) or None,
         "sources": list(overview.evalset.sources) if overview.evalset.has_sources else None,
         "references": [list(row) for row in overview.evalset.references],
         "outputs": [list(overview.outputs[system]) for system in systems] if overview.outputs else [],

@@ -8,7 +8,7 @@ from plainly.pages.figures import Strip, Strips
 from plainly.pages.marks import across, chart, colours, down, line_at, shapes
 from plainly.render import plots as style
 from plainly.render.names import short
-from plainly.render.plots import rows_height, themed
+from plainly.render.plots import WIDTH, room_for, rows_height, themed
 
 _COLOURS = {
     "best": style.BEST, "tied": style.BEST, "plain": style.BEST, "other": style.OTHER, "fooled": style.PEOPLE,
@@ -26,7 +26,8 @@ def strip_chart(strips: Strips) -> Any:
     drawn = layers[0]
     for layer in layers[1:]:
         drawn += layer
-    return themed(drawn, height=rows_height(len(strips.rows)))
+    names = [short(row.name) for row in strips.rows]
+    return themed(drawn, height=rows_height(len(strips.rows)), width=WIDTH + room_for(names))
 
 
 def _layers(strips: Strips) -> Iterator[Any]:
@@ -41,7 +42,7 @@ def _layers(strips: Strips) -> Iterator[Any]:
     if not math.isnan(strips.line):
         yield line_at(strips.line, strips.unit, dashed=True)
     values = [_value(row, zero=strips.zero) for row in strips.rows]
-    base = chart(values).encode(y=down("name", [value["name"] for value in values], labelLimit=150))
+    base = chart(values).encode(y=down("name", [value["name"] for value in values]))
     colour = colours("kind", _COLOURS)
     spread = any(row.inner is not None for row in strips.rows)
     width = 1.5 if spread else 4 if strips.zero else 3

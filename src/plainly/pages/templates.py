@@ -40,7 +40,7 @@ def figures(panels: Iterable[Panel | None]) -> list[dict[str, Any]]:
             "name": panel.name,
             "section": panel.section,
             "title": visible(panel.title),
-            "caption": visible(panel.caption),
+            "caption": visible(panel.caption).replace(" %", "\u00a0%"),
             "cut": visible(panel.figure.cut),
             "drawn": panel.figure,
         }

@@ -1,13 +1,15 @@
 """Simpler, or closer in meaning? Systems on both axes, and those that no other system beats on both."""
 
 import math
-from collections.abc import Iterator, Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from plainly.pages import figures
 from plainly.pages.figures import Scatter
 from plainly.pages.marks import chart, colours, shapes
 from plainly.pages.panel import Panel
+from plainly.pages.scale import Scale
 from plainly.questions.overview import Overview
 from plainly.questions.overview.front import Axis, axes, front
 from plainly.render import plots as style
@@ -15,16 +17,8 @@ from plainly.render.names import label, short
 from plainly.render.numbers import listed, number
 from plainly.render.plots import altair, themed
 
-SIZE = 300
 Point = tuple[float, float]
-Box = tuple[float, float, float, float]  # left, top, right, bottom
-# Where a name stands beside its point: align, baseline, dx, dy.
-_PLACES = {
-    "right": ("left", "middle", 8, 0),
-    "left": ("right", "middle", -8, 0),
-    "above": ("center", "bottom", 0, -7),
-    "below": ("center", "top", 0, 8),
-}
+_SIZES = ((300, 280), (620, 420))  # of the field in a file: a column where the names fit, or the width of a page
 
 
 def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
@@ -53,7 +47,7 @@ def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
         f"{simplicity.spec} against {meaning.spec}",
         f"No system is better on both than {listed([short(system) for system in unbeaten])}.",
         figure,
-        lambda: themed(_scattered(points, unbeaten, simplicity, meaning), height=SIZE),
+        lambda: _scattered(figure),
     )
 
 
@@ -65,73 +59,55 @@ def _point(overview: Overview, system: str, at: Point, front: bool, simplicity: 
     return figures.Spot(label(system), *at, "front" if front else "beaten", said, overview.systems.index(system))
 
 
-def _scattered(points: Mapping[str, Point], unbeaten: list[str], simplicity: Axis, meaning: Axis) -> Any:
+def _scattered(figure: Scatter) -> Any:
+    """The same as on the page: its axes, its names and its lines to them."""
     alt = altair()
-    places = _label_places(points, reverse=simplicity.sign < 0)
-    values = [
-        {
-            "system": short(system),
-            "x": x,
-            "y": y,
-            "front": "front" if system in unbeaten else "beaten",
-            "place": places[system],
-        }
-        for system, (x, y) in points.items()
-    ]
-    better = "→" if simplicity.sign > 0 else "lower is better"
-    upright = alt.Scale(zero=False, padding=24, reverse=simplicity.sign < 0)
-    base = chart(values).encode(
-        x=alt.X("x:Q", title=f"meaning: {meaning.spec} →", scale=alt.Scale(zero=False, padding=24)),
-        y=alt.Y("y:Q", title=f"simplicity: {simplicity.spec} {better}", scale=upright),
+    width, height = next(((w, h) for w, h in _SIZES if not figure.named(w, h).numbered), _SIZES[-1])
+    x, y, names = figure.x, figure.y, figure.named(width, height)
+
+    def data(left: float, top: float, right: float = 0.0, down: float = 0.0) -> tuple[float, float]:
+        left, top = left + 100 * right / width, top + 100 * down / height
+        return x.low + (x.high - x.low) * left / 100, y.low + (y.high - y.low) * (
+            top if figure.turned else 100 - top
+        ) / 100
+
+    def values(places: Iterable[tuple[float, ...]], **also: Sequence[Any]) -> Any:
+        columns = [dict(zip(("x", "y", "x2", "y2"), place, strict=False)) for place in places]
+        return chart([{**column, **{key: of[at] for key, of in also.items()}} for at, column in enumerate(columns)])
+
+    on = {
+        "x": alt.X("x:Q", title=figure.across, axis=_axis(x),
+                   scale=alt.Scale(domain=[x.low, x.high], nice=False)),
+        "y": alt.Y("y:Q", title=figure.up, axis=_axis(y),
+                   scale=alt.Scale(domain=[y.low, y.high], nice=False, reverse=figure.turned)),
+    }  # fmt: skip
+    front = values(data(*at) for at in figure.front)
+    drawn = front.mark_line(strokeDash=[4, 3], color=style.BEST, opacity=0.7).encode(**on)
+    led = [name for name in names.names if name.leader is not None]
+    leaders = values((*data(*name.point), *data(*name.point, *(name.leader or ()))) for name in led)
+    drawn += leaders.mark_rule(color=style.MUTED).encode(**on, x2="x2:Q", y2="y2:Q")
+    far = {*x.beyond, *y.beyond}
+    kinds = ["far" if spot.name in far else spot.kind for spot in figure.points]
+    points = values((data(x.at(spot.x), figure.top(spot.y)) for spot in figure.points), kind=kinds)
+    drawn += points.mark_point(size=70, filled=True, opacity=1).encode(
+        **on,
+        shape=shapes("kind", {"front": "circle", "beaten": "triangle-right", "far": "triangle-right"}),
+        color=colours("kind", {"front": style.BEST, "beaten": style.OTHER, "far": style.PEOPLE}),
     )
-    line = base.transform_filter("datum.front == 'front'").mark_line(strokeDash=[4, 3], color=style.BEST, opacity=0.7)
-    layers = line + base.mark_point(size=70, filled=True, opacity=1).encode(
-        shape=shapes("front", {"front": "circle", "beaten": "triangle-right"}),
-        color=colours("front", {"front": style.BEST, "beaten": style.OTHER}),
+    for side, align in ((1, "left"), (-1, "right"), (0, "center")):
+        beside = [name for name in names.names if name.side == side]
+        texts = values((data(*name.point, name.away, name.down) for name in beside), text=[n.text for n in beside])
+        drawn += texts.mark_text(align=align, baseline="middle", color=style.INK).encode(**on, text="text:N")
+    sized = themed(drawn).properties(width=width, height=height, autosize="pad")
+    if not names.numbered:
+        return sized
+    key = textwrap.wrap(
+        "; ".join(f"{at}\u00a0{short(spot.name)}" for at, spot in enumerate(figure.points, 1)), width // 7
     )
-    for place, (align, baseline, dx, dy) in _PLACES.items():
-        layers += (
-            base.transform_filter(f"datum.place == '{place}'")
-            .mark_text(align=align, baseline=baseline, dx=dx, dy=dy, limit=110, color=style.INK)
-            .encode(text="system:N")
-        )
-    return layers
+    title = alt.TitleParams(key, orient="bottom", anchor="start", fontSize=12, fontWeight="normal", color=style.INK)
+    return sized.properties(title=title)
 
 
-def _label_places(points: Mapping[str, Point], *, reverse: bool) -> dict[str, str]:
-    """Where each name goes so that few of them meet: the first of four sides that is free, by rough widths."""
-    xs, ys = zip(*points.values(), strict=True)
-    wide, high = (max(xs) - min(xs)) or 1.0, (max(ys) - min(ys)) or 1.0
-    inner = SIZE - 90
-    pixels = {
-        system: (24 + (x - min(xs)) / wide * inner, 24 + (y - min(ys)) / high * inner * (-1 if reverse else 1))
-        for system, (x, y) in points.items()
-    }
-    taken: list[Box] = [(x - 6, y - 6, x + 6, y + 6) for x, y in pixels.values()]
-    places = {}
-    for system, pixel in pixels.items():
-        boxes = _boxes(pixel, min(6.2 * max(len(short(system)), 3), 110))
-        costs = {
-            place: max(0.0, box[2] - (inner + 70)) + max(0.0, -box[0]) + sum(_overlap(box, other) for other in taken)
-            for place, box in boxes.items()
-        }
-        places[system] = min(costs, key=costs.__getitem__)
-        taken.append(boxes[places[system]])
-    return places
-
-
-def _boxes(pixel: Point, width: float) -> dict[str, Box]:
-    """What a name of this width covers on each side of its point."""
-    x, y = pixel
-    return {
-        "right": (x + 8, y - 6, x + 8 + width, y + 6),
-        "left": (x - 8 - width, y - 6, x - 8, y + 6),
-        "above": (x - width / 2, y + 7, x + width / 2, y + 19),
-        "below": (x - width / 2, y - 19, x + width / 2, y - 7),
-    }
-
-
-def _overlap(box: Box, other: Box) -> float:
-    wide = min(box[2], other[2]) - max(box[0], other[0])
-    high = min(box[3], other[3]) - max(box[1], other[1])
-    return max(wide, 0.0) * max(high, 0.0)
+def _axis(scale: Scale) -> Any:
+    decimals = max(len(shown.partition(".")[2]) for _, shown in scale.ticks)
+    return altair().Axis(values=[value for value, _ in scale.ticks], format=f".{decimals}f")

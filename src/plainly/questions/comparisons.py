@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
-from plainly.errors import UnknownName
+from plainly.errors import UnknownName, way
 from plainly.protocol import Better
 from plainly.questions.claims import claims
 from plainly.render.numbers import counted, interval, number, p_value
@@ -212,7 +212,7 @@ class Comparisons(Result):
         return {**order, "clusters": self.clusters(spec), "ties": self.ties(spec), "beats": self.matrix(spec)}
 
     def tables(self) -> list[Table]:
-        """Every comparison, where they are few; who beats whom, where every two systems were compared."""
+        """Every comparison, where they are few; who beats whom, or how many, where every two systems were compared."""
         if self.by is not None:
             return [
                 dataclasses.replace(table, caption=f"{self.by}: {label}, {part.evaluation.n} items")
@@ -220,10 +220,10 @@ class Comparisons(Result):
                 for table in part.tables()
             ]
         systems = len(self.evaluation)
-        few = self.baseline is not None or systems <= _FEW or systems > _MATRIX
-        tables = [self._pairs()] if few else []
-        if self.baseline is None and 2 < systems <= _MATRIX:
-            tables += [self._matrix(spec) for spec in self.evaluation.specs]
+        tables = [self._pairs()] if self.baseline is not None or systems <= _FEW else []
+        if self.baseline is None and systems > 2:
+            ranked = self._matrix if systems <= _MATRIX else self._standings
+            tables += [ranked(spec) for spec in self.evaluation.specs]
         return tables
 
     def notes(self) -> list[Note]:
@@ -293,6 +293,22 @@ class Comparisons(Result):
         if len(clusters) > 1:
             lines.append("Clusters: " + " > ".join("{" + " ".join(cluster) + "}" for cluster in clusters))
         return Table(("", spec, *(f"{place}." for place in range(1, len(ranked) + 1))), rows, notes=tuple(lines))
+
+    def _standings(self, spec: str) -> Table:
+        """How many every system beats and is beaten by, where a table of all pairs would be too wide to read."""
+        beats, clusters = self.matrix(spec), self.clusters(spec)
+        cluster = {system: str(at) for at, members in enumerate(clusters, 1) for system in members}
+        rows = [
+            (
+                f"{place}. {system}",
+                number(float(self.evaluation[system][spec])),
+                *(str(sum(outcome is said for outcome in beats[system].values())) for said in (True, None, False)),
+                *((cluster[system],) if len(clusters) > 1 else ()),
+            )
+            for place, system in enumerate(self.ranking(spec), 1)
+        ]
+        header = ("", spec, "beats", "same", "beaten by", *(("cluster",) if len(clusters) > 1 else ()))
+        return Table(header, tuple(rows), notes=(f"Every pair: {way('records()', '--csv')}",))
 
 
 def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:

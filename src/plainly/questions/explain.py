@@ -85,6 +85,7 @@ class Explanation(Result):
     def notes(self) -> list[Note]:
         """What follows from these numbers, in words."""
         sentences = [self._spread(system) for system in self.systems]
+        sentences.append("Numbers from different variants must not be compared.")
         for specs, reason in _WHY_A_COPY_WINS.items() if self.name == "sari" else ():
             if rewarded := [spec for spec in specs if self._copy_wins(spec)]:
                 scores = "A copy of the source scores at least as high as every system here under"
@@ -101,8 +102,7 @@ class Explanation(Result):
         low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
         return (
             f"{system}: from {number(values[low], 1)} ({low}) to {number(values[high], 1)} ({high}), a spread of "
-            f"{number(values[high] - values[low], 1)} points for the same text. Numbers from different variants must "
-            "not be compared."
+            f"{number(values[high] - values[low], 1)} points for the same text."
         )
 
     def _value(self, system: str, spec: str) -> float:

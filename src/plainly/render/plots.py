@@ -3,6 +3,7 @@
 Charts are narrow enough for a phone and a paper's column, have few colours, and no meaning by colour alone.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ SERIES = ("#0b5cad", "#a8480f", "#1f7a4d", "#7b4bb3")
 SHAPES = ("circle", "triangle-up", "square", "diamond")
 WIDTH = 328
 ROW = 22
+_LONG = 16  # letters of a name for which there is room anyway
 
 
 def themed(chart: Any, *, height: int | None = None, width: int = WIDTH) -> Any:
@@ -43,7 +45,7 @@ def themed(chart: Any, *, height: int | None = None, width: int = WIDTH) -> Any:
             "gridColor": GRID,
             "domainColor": GRID,
             "tickColor": GRID,
-            "labelLimit": 120,
+            "labelLimit": 400,
         },
         legend={
             "labelFontSize": 12,
@@ -53,12 +55,17 @@ def themed(chart: Any, *, height: int | None = None, width: int = WIDTH) -> Any:
             "orient": "bottom",
             "direction": "horizontal",
             "columns": 2,
-            "labelLimit": 130,
+            "labelLimit": 400,
             "symbolSize": 60,
         },
         text={"color": INK, "fontSize": 12},
         aria=False,
     )
+
+
+def room_for(names: Iterable[str]) -> int:
+    """How much longer than others these names are, in pixels: a file has no tip to tell one that is cut."""
+    return 7 * max(max(map(len, names), default=0) - _LONG, 0)
 
 
 def rows_height(count: int) -> int:

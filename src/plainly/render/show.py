@@ -137,8 +137,11 @@ def _print_rich(table: Table) -> None:
     from rich.text import Text
 
     console = Console()
-    for part in tables.fitted(table, console.width):
-        grid = RichTable(box=box.SIMPLE_HEAD, title=part.caption or None, title_justify="left")
+    for place, part in enumerate(tables.fitted(table, console.width)):
+        if place:
+            console.print()
+        title = part.caption or None
+        grid = RichTable(box=box.SIMPLE_HEAD, title=title, title_justify="left", show_edge=False, pad_edge=False)
         for position, name in enumerate(part.header):
             grid.add_column(Text(name), justify="left" if position in part.text_columns else "right", overflow="fold")
         for row in part.rows:

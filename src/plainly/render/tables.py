@@ -6,6 +6,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from itertools import groupby
 
 from plainly.result import Table
 
@@ -27,12 +28,18 @@ def plain(grid: Table) -> str:
 
 
 def fitted(grid: Table, width: int) -> list[Table]:
-    """The table in so many columns of a terminal: without minor columns, or in parts that repeat the first column."""
+    """The table in so many columns of a terminal: without minor columns, or in parts that repeat the first column.
+
+    Minor columns that stand side by side are shown or left out together, the widest first.
+    """
     columns = list(range(len(grid.header)))
-    if _wide(grid, columns) <= width:
+    minor = [[column for _, column in run] for _, run in groupby(enumerate(sorted(grid.minor)), lambda p: p[1] - p[0])]
+    for group in sorted(minor, key=lambda group: -_wide(grid, group)):
+        if _wide(grid, columns) > width:
+            columns = [column for column in columns if column not in group]
+    left_out = [name for column, name in enumerate(grid.header) if column not in columns]
+    if not left_out and _wide(grid, columns) <= width:
         return [grid]
-    columns = [column for column in columns if column not in grid.minor]
-    left_out = [grid.header[column] for column in sorted(grid.minor)]
     parts: list[list[int]] = [[]]
     for column in columns[1:]:
         if parts[-1] and _wide(grid, [columns[0], *parts[-1], column]) > width:
@@ -49,7 +56,7 @@ def fitted(grid: Table, width: int) -> list[Table]:
 def _wide(grid: Table, columns: Sequence[int]) -> int:
     """How wide the columns are in a terminal, with what stands between them."""
     widths = (max(display_width(row[column]) for row in (grid.header, *grid.rows)) for column in columns)
-    return sum(widths) + 3 * len(columns)
+    return sum(widths) + 3 * (len(columns) - 1)
 
 
 def _of_columns(grid: Table, columns: Sequence[int], notes: tuple[str, ...], *, first: bool) -> Table:

@@ -47,11 +47,7 @@ def evaluate(
     Without ``sampling`` there are no intervals.
     """
     chosen = checked_metrics(metrics, evalset if len(evalset) else None)
-    for system, texts in outputs.items():
-        if len(texts) != len(evalset):
-            raise BadInput(
-                f"System {system!r} has {len(texts)} outputs for {len(evalset)} items; give one for each item."
-            )
+    evalset.check(outputs)
     with progress("measuring", total=len(evalset) * len(outputs) * len(chosen), unit="scores") as tell:
         rows = dict(measure(evalset, outputs, chosen, tell))
     return from_rows(evalset, outputs, chosen, rows, sampling)

@@ -159,12 +159,16 @@ def weighted_sums(units: Sequence[Floats], weights: Callable[[int], Iterable[Wei
     if not units:
         return []
     widths = np.cumsum([table.shape[1] for table in units])[:-1]
-    joined = np.concatenate(units, axis=1)
-    largest = float(np.abs(joined).max(initial=0)) * len(joined)
-    if largest < _EXACT and np.array_equal(joined, np.rint(joined)):
-        joined = joined.astype(np.float32)
+    joined = single_if_exact(np.concatenate(units, axis=1))
     drawn = np.concatenate([chunk @ joined for chunk in weights(len(joined))]).astype(np.float64)
     return np.split(drawn, widths, axis=1)
+
+
+def single_if_exact(table: Floats) -> Weights:
+    """A table in single precision where every sum of its rows is exact in it."""
+    largest = float(np.abs(table).max(initial=0)) * len(table)
+    exact = largest < _EXACT and np.array_equal(table, np.rint(table))
+    return table.astype(np.float32) if exact else table
 
 
 def interval(

@@ -11,7 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from plainly.stats.paired import ROUNDING, share_reached
-from plainly.stats.resample import CHUNK, Floats, Score, Weights, chunk_size, sum_by_group, weighted_sums
+from plainly.stats.resample import (
+    CHUNK,
+    Floats,
+    Score,
+    Weights,
+    chunk_size,
+    single_if_exact,
+    sum_by_group,
+    weighted_sums,
+)  # fmt: skip
 
 Pair = tuple[int, int]
 
@@ -93,19 +102,23 @@ class _Close:
 
     def __init__(self, score: Score, first: Floats, second: Floats, enough: float) -> None:
         self.score, self.enough, self.reached = score, enough, 0
-        self.middle, self.half = (first.sum(axis=0) + second.sum(axis=0)) / 2, (first - second) / 2
-        steps = _STEP * np.sqrt((self.half * self.half).sum(axis=0))
+        self.middle, half = (first.sum(axis=0) + second.sum(axis=0)) / 2, (first - second) / 2
+        steps = _STEP * np.sqrt((half * half).sum(axis=0))
         values = score(np.stack((self.middle + np.diag(steps), self.middle - np.diag(steps))))[..., 0]
         rise = np.nan_to_num(values[0] - values[1], posinf=0.0, neginf=0.0)
-        parts = self.half @ np.divide(rise, steps, out=np.zeros_like(rise), where=steps > 0)
+        parts = half @ np.divide(rise, steps, out=np.zeros_like(rise), where=steps > 0)
         # What each unit adds to the linear part, in standard deviations; zeros where nothing varies.
         self.line = np.asarray(parts / (math.sqrt(parts @ parts) or 1.0))
         self.distance = abs(float(self.line.sum()))
+        self.moving = np.flatnonzero(half.any(axis=0))  # what the set alone decides is the same for both
+        self.swings = single_if_exact((first - second)[:, self.moving])
 
     def count(self, signs: Weights) -> None:
         """Score these trials; what is undefined counts as reaching the difference."""
         if len(signs):
-            ahead = signs @ self.half
+            ahead = np.zeros((len(signs), len(self.middle)))
+            ahead[:, self.moving] = signs @ self.swings
+            ahead /= 2
             difference = self.score(self.middle + ahead)[..., 0] - self.score(self.middle - ahead)[..., 0]
             self.reached += int(np.sum(~(np.abs(difference) < self.enough)))
 

@@ -6,7 +6,7 @@ is a content word. English; another language replaces the file.
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +79,7 @@ def stem(word: str) -> str:
     return word.rstrip("ey") if len(word) > 4 else word
 
 
+@cache
 def past_forms() -> frozenset[str]:
     """The irregular forms that are listed."""
     return frozenset(_IRREGULAR)

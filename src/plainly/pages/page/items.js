@@ -1,5 +1,5 @@
 // The items of a report: search, filters, a list that holds only what is seen, and texts side by side.
-(() => {
+page.later(() => {
   const { $, make, small, hide } = page;
   const browser = $("browser");
   if (!browser) return;
@@ -358,7 +358,8 @@
     link.append("Item ");
     put(link, ids[i]);
     title.append(link);
-    if (data.groups) { title.append(" of "); put(title, data.groups[i]); }
+    if (data.groups) { title.append(" in group "); put(title, data.groups[i]); }
+    if (data.targets) { title.append(", to be "); put(title, data.targets[i]); }
     for (const [name, by] of [["Previous", -1], ["Next", 1]]) {
       const button = make("button", "", name);
       button.type = "button";
@@ -490,4 +491,4 @@
     $("items").scrollIntoView();
     list.focus({ preventScroll: true });
   });
-})();
+});

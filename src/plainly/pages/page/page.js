@@ -71,7 +71,7 @@ const page = (() => {
     target.scrollIntoView();
   };
   addEventListener("hashchange", unfold);
-  addEventListener("beforeprint", () => { for (const fold of document.querySelectorAll("details")) fold.open = true; });
+  addEventListener("beforeprint", () => { for (const fold of document.querySelectorAll("details:not(#paper details)")) fold.open = true; });
   unfold();
 
   // What a mark stands for: on hover and on focus, in one box that never leaves the window.
@@ -107,60 +107,6 @@ const page = (() => {
     next.focus();
   });
 
-  // Names beside their points, where no two meet, with lines to those that stand off; numbers and a list where they do not fit.
-  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
-  const AROUND = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [-1, -1], [1, 1], [-1, 1]];
-  const spot = (x, y, wide, high, taken, field) => {
-    for (let off = 9; off < 260; off += off < 30 ? 7 : 16) for (const [dx, dy] of AROUND) {
-      const left = dx > 0 ? x + dx * off : dx < 0 ? x - off - wide : x - wide / 2;
-      const top = dy > 0 ? y + off : dy < 0 ? y - off - high : y - high / 2;
-      const box = { left, top, right: left + wide, bottom: top + high };
-      const inside = left >= 0 && top >= 0 && box.right <= field.width && box.bottom <= field.height;
-      if (inside && !taken.some((other) => meet(box, other))) return { box, off };
-    }
-    return null;
-  };
-  const name = (scatter, numbered) => {
-    const area = scatter.querySelector(".field"), names = scatter.querySelector(".names"), leaders = scatter.querySelector(".leaders");
-    const field = area.getBoundingClientRect();
-    const points = [...scatter.querySelectorAll(".point")];
-    const centres = points.map((point) => [parseFloat(point.style.left) * field.width / 100, parseFloat(point.style.top) * field.height / 100]);
-    const taken = centres.map(([x, y]) => ({ left: x - 8, right: x + 8, top: y - 8, bottom: y + 8 }));
-    // No name stands on the line of those that nobody beats.
-    const front = [...scatter.querySelector(".front polyline").points].map(({ x, y }) => [x * field.width / 100, y * field.height / 100]);
-    for (let k = 1; k < front.length; k++) for (let part = 0; part <= 1; part += 0.02) {
-      const [x, y] = [0, 1].map((axis) => front[k - 1][axis] + part * (front[k][axis] - front[k - 1][axis]));
-      taken.push({ left: x - 1, right: x + 1, top: y - 1, bottom: y + 1 });
-    }
-    names.replaceChildren();
-    leaders.replaceChildren();
-    scatter.querySelector(".numbers").hidden = !numbered;
-    for (const [at, point] of points.entries()) {
-      const label = make("span", "", numbered ? point.dataset.number : point.dataset.name);
-      label.dir = "auto";
-      names.append(label);
-      const { width, height } = label.getBoundingClientRect();
-      const [x, y] = centres[at], found = spot(x, y, width + 2, height, taken, field);
-      if (!found || (!numbered && found.off > 70)) {
-        if (!numbered) return name(scatter, true);
-        label.remove();
-        continue;
-      }
-      const { box, off } = found;
-      label.style.left = `${box.left}px`;
-      label.style.top = `${box.top}px`;
-      taken.push(box);
-      if (off > 16) {
-        const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
-        const near = [Math.max(box.left, Math.min(x, box.right)), Math.max(box.top, Math.min(y, box.bottom))];
-        for (const [key, value] of [["x1", x], ["y1", y], ["x2", near[0]], ["y2", near[1]]]) line.setAttribute(key, value);
-        leaders.append(line);
-      }
-    }
-  };
-  const named = new ResizeObserver((entries) => { for (const { target } of entries) if (target.clientWidth) name(target.closest(".scatter"), false); });
-  for (const area of document.querySelectorAll(".scatter .field")) named.observe(area);
-
   // Copy and save. A plot becomes an SVG of what is seen: words, marks and lines, where they stand.
   const drawing = (figure) => {
     const all = figure.getBoundingClientRect(), parts = [];
@@ -172,6 +118,7 @@ const page = (() => {
       const x = box.left - all.left, y = box.top - all.top;
       if (element.tagName === "polyline" || element.tagName === "line") {
         const matrix = element.getScreenCTM();
+        if (!matrix || !element.checkVisibility()) continue;
         const raw = element.tagName === "line" ? [[element.x1, element.y1], [element.x2, element.y2]].map((pair) => pair.map((v) => v.baseVal.value))
           : [...element.points].map((point) => [point.x, point.y]);
         const moved = raw.map(([px, py]) => `${px * matrix.a + matrix.e - all.left},${py * matrix.d + matrix.f - all.top}`);
@@ -220,5 +167,9 @@ const page = (() => {
     }
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   });
-  return { $, make, small, hide };
+
+  // After the first screen has been seen: on a report the items, and the rest of the page.
+  const later = (work) => window.requestIdleCallback ? requestIdleCallback(work, { timeout: 200 }) : setTimeout(work, 50);
+  addEventListener("load", () => later(() => root.classList.add("settled")));
+  return { $, make, small, hide, later };
 })();

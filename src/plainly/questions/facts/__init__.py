@@ -18,7 +18,7 @@ from plainly.questions.facts.checks import FactChecks
 
 __all__ = ["FactChecks", "facts"]
 
-_PART = 200  # pairs between two steps of the progress
+_PART = 1000  # pairs between two steps of the progress
 
 
 @public
@@ -45,16 +45,22 @@ def facts(
         raise BadInput(f"least is from {LEAST} to 1, not {least}.")
     settings = CheckSettings(ignore=ignore if isinstance(ignore, str) else "|".join(ignore), parser=parser, model=model)
     settings.check()
+    inputs.evalset.check(inputs.outputs)
     pairs = len(inputs.evalset) * len(inputs.outputs)
     with progress("checking facts", total=pairs, unit="outputs") as tell:
-        systems = {system: _checked(inputs, outputs, settings, tell) for system, outputs in inputs.outputs.items()}
+        systems = _checked(inputs, settings, tell)
     return FactChecks(inputs.evalset, dict(inputs.outputs), systems, settings, least, inputs.notes)
 
 
-def _checked(inputs: Inputs, outputs: Sequence[str], settings: CheckSettings, tell: Any) -> tuple[Checked, ...]:
+def _checked(inputs: Inputs, settings: CheckSettings, tell: Any) -> dict[str, tuple[Checked, ...]]:
+    """By system; every item with all its outputs at once, so that its source is read once."""
+    systems = list(inputs.outputs)
     checked: list[Checked] = []
-    for start in range(0, len(outputs), _PART):
-        part = slice(start, start + _PART)
-        checked += check_pairs(inputs.evalset.sources[part], outputs[part], settings)
-        tell(len(outputs[part]))
-    return tuple(checked)
+    step = max(1, _PART // max(1, len(systems)))
+    for start in range(0, len(inputs.evalset), step):
+        sources = inputs.evalset.sources[start : start + step]
+        outputs = zip(*(inputs.outputs[system][start : start + step] for system in systems), strict=True)
+        texts = [text for of_item in outputs for text in of_item]
+        checked += check_pairs([source for source in sources for _ in systems], texts, settings)
+        tell(len(texts))
+    return {system: tuple(checked[at :: len(systems)]) for at, system in enumerate(systems)}

@@ -7,7 +7,7 @@ bytes, if its probability is at least ``CERTAIN`` and names do not decide. Measu
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from plainly.errors import UnknownName
@@ -37,6 +37,7 @@ def named(code: str) -> str:
     return NAMES.get(code, code)
 
 
+@lru_cache(maxsize=20_000)  # several questions ask about the same texts
 def detect(text: str) -> str | None:
     """The code of the language that a text is in, or None where nobody can tell.
 
