@@ -174,11 +174,14 @@ def _rows(folder: Path, specs: Sequence[str]) -> Path:
 def _measure(
     wanted: FieldPlan, names: Sequence[str], folder: Path, restart: bool, processes: int | None, progress: Progress
 ) -> None:
-    """Every system of these sets by every metric, as a grid measures and keeps it."""
+    """Every system of these sets by every metric: a grid measures and keeps those of all sets with the same metrics."""
+    by_specs: dict[tuple[str, ...], list[Entry]] = {}
     for name in dict.fromkeys(names):
         test_set = TestSet(name, set=name)
-        entries = tuple(Entry(test_set, system, None, None) for system in systems(name))
-        config = Config(_rows(folder, wanted.sets[name]), wanted.sets[name], entries)
+        entries = by_specs.setdefault(wanted.sets[name], [])
+        entries += [Entry(test_set, system, None, None) for system in systems(name)]
+    for specs, entries in by_specs.items():
+        config = Config(_rows(folder, specs), specs, tuple(entries))
         grid(config, restart=restart, processes=processes, progress=progress)
 
 
