@@ -97,12 +97,12 @@ def _sure(pair: Matched, at: int) -> float:
     return 0.35 if common else 0.9
 
 
-def _tagged(reading: ReadText, tags: Sequence[bool]) -> list[int]:
-    return [at for at in range(len(reading)) if tags[at] and reading.tokens[at][:1].isalpha()]
+def _tagged(reading: ReadText, tags: Sequence[bool]) -> tuple[int, ...]:
+    return tuple(at for at in range(len(reading)) if tags[at] and reading.tokens[at][:1].isalpha())
 
 
 @lru_cache(maxsize=KEPT)
-def _name_words(reading: ReadText) -> list[int]:
+def _name_words(reading: ReadText) -> tuple[int, ...]:
     """The places of words that are names, or parts of one."""
     # Dates and other quantities have a check of their own.
     counted = {at for quantity in quantities(reading.text) for at in reading.words_between(quantity.span)}
@@ -118,7 +118,7 @@ def _name_words(reading: ReadText) -> list[int]:
         if lower.startswith("i'") or lower == "i" or at in counted:
             continue
         words.append(at)
-    return words
+    return tuple(words)
 
 
 @lru_cache(maxsize=KEPT)

@@ -44,7 +44,7 @@ def said_again(
 ) -> list[tuple[str, str]]:
     """Texts of a fit length with up to ``samples`` versions of each; kept at ``path`` and read from there next time."""
     if path.is_file():
-        return [(source, output) for source, output, *_ in json.loads(path.read_text(encoding="utf-8"))]
+        return [(source, output) for source, output in json.loads(path.read_text(encoding="utf-8"))]
     fit = [text for text in dict.fromkeys(texts) if len(text.split()) in _LENGTHS]
     pairs = list(dict.fromkeys(_said(fit, rewriter, samples, device, progress)))
     path.parent.mkdir(parents=True, exist_ok=True)
