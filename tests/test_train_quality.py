@@ -116,7 +116,7 @@ def test_the_recipes_are_read_and_the_shipped_one_is_free() -> None:
     assert not [name for name, licence in licences.items() if "NC" in licence]
     assert not [name for name in sets if name.startswith(("asset", "simplicity-da", "tsar"))]
     assert set(sets) < {*research.pairs, *research.contradictions, *research.ratings}
-    facts = json.loads((Path(harm.__file__).parents[1] / "models" / "plainly-quality-1" / "model.json").read_text())
+    facts = json.loads((Path(harm.__file__).parents[1] / "models" / "plainly-quality-2" / "model.json").read_text())
     assert facts["combination"]["powers"] == shipped.powers
     assert facts["data"] == list(sets)
     assert shipped.changed(seed=3, epochs=1).student.epochs == 1
@@ -195,8 +195,8 @@ def test_a_judge_goes_from_pairs_to_a_score(tiny_encoder: str, tiny_rewriter: st
 
     settings = FitSettings(epochs=1, batch=16, rate=1e-3, longest=128)
     recipe = JudgeRecipe(
-        held_out=0.5, copies=2, teachers=1, reworded=2, rewriter=tiny_rewriter, offered=10,
-        first=settings, second=settings, student=settings, first_pairs=40,
+        held_out=0.5, copies=2, teachers=1, reworded=2, rewriter=tiny_rewriter, offered=10, students=2, ridge=10.0,
+        overall=0.2,        first=settings, second=settings, student=settings, first_pairs=40,
     )  # fmt: skip
     where = {"encoder": tiny_encoder, "output": tmp_path / "judge", "device": "cpu"}
     training = plainly.train("quality", documents=_corpus(), recipe=recipe, eight_bits=False, **where)
@@ -207,3 +207,42 @@ def test_a_judge_goes_from_pairs_to_a_score(tiny_encoder: str, tiny_rewriter: st
     metric = f"quality(model={tmp_path / 'judge'})"
     scores = plainly.score(sources=["The old cat sat."], outputs=["A cat sat."], metrics=[metric], intervals=False)
     assert 0 <= scores[metric].value <= 100
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_meaning_is_fitted_once_more_to_people_and_mixed(tiny_encoder: str, tmp_path: Path) -> None:
+    import torch
+
+    from plainly.learn.crossencoder import CrossEncoder, encode, predict
+    from plainly.learn.estimator import load_encoder
+    from plainly.learn.judge_export import folded
+    from plainly.learn.judging import ALL_HEADS, JudgingRun
+
+    rng, cpu = np.random.default_rng(0), torch.device("cpu")
+    texts = [" ".join(rng.permutation(["the", "old", "cat", "sat", "on", "a", "mat"])) for _ in range(40)]
+    targets = np.full((40, 5), np.nan)
+    targets[:30, 2] = np.array([text.startswith(("the", "old", "cat")) for text in texts[:30]]) * 0.2 + 0.5
+    rated = JudgedPairs(tuple(texts), tuple(reversed(texts)), targets)
+    encoder, tokenizer = load_encoder(tiny_encoder)
+
+    def apart(ridge: float) -> tuple[float, CrossEncoder]:
+        torch.manual_seed(0)
+        model = CrossEncoder(encoder, heads=ALL_HEADS)
+        before = model.head.weight.data.clone()
+        recipe = JudgeRecipe(ridge=ridge)
+        run = JudgingRun(
+            _corpus(), recipe, tiny_encoder, tiny_encoder, lambda texts: np.zeros(len(texts)), tmp_path, cpu
+        )
+        run.settle(model, tokenizer, rated)
+        moved = (model.head.weight.data - before).abs().amax(dim=1) > 0
+        assert moved.tolist() == [head == "meaning" and ridge > 0 for head in ALL_HEADS]
+        said = predict(model, encode(tokenizer, rated.sources, rated.outputs, longest=64), device=cpu)[:30, 2]
+        return float(np.square(said - targets[:30, 2]).mean()), model
+
+    (plain_error, _), (near, _), (close, model) = apart(0), apart(1000), apart(0.1)
+    assert close < near < plain_error
+    head = folded(model, gain=0.8, overall=0.25).head.weight.data
+    ours, overall = model.head.weight.data[2], model.head.weight.data[0]
+    torch.testing.assert_close(head[2], 0.75 * ours + 0.25 * overall)
+    torch.testing.assert_close(head[0], overall)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from plainly.learn.documents import close_up
 from plainly.learn.levels import cut, part
 from plainly.learn.recipe import Recipe
+from plainly.learn.ridge import shrunk
 from plainly.metrics.learned import encoder
 from plainly.metrics.learned.levels import FILE, Head, LevelReader, averaged, save, sentence_features
 from plainly.progress import Progress, unseen
@@ -115,7 +116,7 @@ def _sentence_head(rated: _Rated) -> Head:
     weights = np.array([_WEIGHTS.get(str(name), 0.0) for name in rated.names])[learnt]
     ridge = np.full(rated.features.shape[1], _SENTENCE_RIDGE)
     ridge[rated.values] = _VALUES_RIDGE
-    head = _ridge(rated.features[learnt], rated.levels[learnt], ridge, weights)
+    head = shrunk(rated.features[learnt], rated.levels[learnt], ridge, weights)
     stretches = [
         rated.levels[chosen].std() / head(rated.features[chosen]).std()
         for chosen in (rated.of("dev", name) for name in _RATED)
@@ -160,10 +161,10 @@ def _text_head(model: encoder.Encoder, features: Floats, levels: Floats, fresh: 
     width = features.shape[1]
     vector = _vector(model, features)
     seen = ~fresh
-    first = _ridge(features[seen, vector:], levels[seen], _TEXT_RIDGE)
+    first = shrunk(features[seen, vector:], levels[seen], _TEXT_RIDGE)
     estimate = vector - len(model.heads) + model.heads.index("sle")
     both = np.column_stack([first(features[fresh, vector:]), features[fresh, estimate]])
-    last = _ridge(both, levels[fresh], _LAST_RIDGE)
+    last = shrunk(both, levels[fresh], _LAST_RIDGE)
     weights = np.zeros(width)
     weights[vector:] = last.weights[0] * first.weights
     weights[estimate] += last.weights[1]
@@ -175,17 +176,6 @@ def _text_head(model: encoder.Encoder, features: Floats, levels: Floats, fresh: 
 def _spread(head: Head, stretch: float, centre: float, level: float) -> Head:
     """The head stretched about a reading, which becomes this level."""
     return Head(head.weights * stretch, (head.bias - centre) * stretch + level)
-
-
-def _ridge(features: Floats, levels: Floats, ridge: float | Floats, weights: Floats | None = None) -> Head:
-    """Least squares with shrinkage of coefficients, every feature brought to unit variance first."""
-    weights = np.ones(len(levels)) if weights is None else weights
-    centre, spread = np.average(features, axis=0, weights=weights), features.std(axis=0) + 1e-6
-    scaled, mean = (features - centre) / spread, np.average(levels, weights=weights)
-    products = (scaled * weights[:, None]).T @ scaled
-    products[np.diag_indices_from(products)] += ridge
-    slopes = np.linalg.solve(products, (scaled * weights[:, None]).T @ (levels - mean)) / spread
-    return Head(slopes, np.array(mean - slopes @ centre))
 
 
 def _checks(reader: LevelReader, rated: _Rated) -> Iterator[Record]:

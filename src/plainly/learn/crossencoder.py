@@ -1,6 +1,6 @@
 """The judge itself: an encoder that reads source and output together, with linear heads on what it makes of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,13 +31,17 @@ class CrossEncoder(nn.Module):
         nn.init.normal_(self.head.weight, std=0.01)
         nn.init.constant_(self.head.bias, 0.5)
 
-    def forward(self, tokens: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
+    def features(self, tokens: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
+        """What the heads read, shape (n, 3 × width of the encoder)."""
         more = {"token_type_ids": types} if self.typed else {}
         vectors = self.encoder(input_ids=tokens, attention_mask=mask, **more).last_hidden_state
         of_output = (types * mask).unsqueeze(-1).to(vectors.dtype)
         mean = (vectors * of_output).sum(1) / of_output.sum(1).clamp(min=1)
         largest = (vectors * of_output - 100 * (1 - of_output)).amax(1)
-        features = torch.cat([vectors[:, 0], mean, largest], dim=1).float()
+        return torch.cat([vectors[:, 0], mean, largest], dim=1).float()
+
+    def forward(self, tokens: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
+        features = self.features(tokens, mask, types)
         with torch.autocast(features.device.type, enabled=False):  # Sixteen bits are too few for the last digits.
             values: torch.Tensor = self.head(features)
         return values
@@ -103,15 +107,24 @@ def encode(tokenizer: Any, sources: Sequence[str], outputs: Sequence[str], *, lo
     return PairIds(flat, starts, np.array(turns), int(tokenizer.pad_token_id))
 
 
-@torch.no_grad()
 def predict(model: CrossEncoder, pairs: PairIds, *, device: torch.device) -> Floats:
     """The value of every pair on every head, between 0 and 1, shape (n, heads)."""
+    return _gathered(model, lambda *batch: model(*batch).clamp(0, 1), pairs, device)
+
+
+def features(model: CrossEncoder, pairs: PairIds, *, device: torch.device) -> Floats:
+    """What the heads read of every pair, one row each."""
+    return _gathered(model, model.features, pairs, device)
+
+
+@torch.no_grad()
+def _gathered(model: CrossEncoder, said: Callable[..., torch.Tensor], pairs: PairIds, device: torch.device) -> Floats:
     training = model.training
     model.to(device).eval()
-    estimates = np.empty((len(pairs), len(model.heads)))
+    rows: dict[int, Floats] = {}
     for chosen in pairs.by_length(65536 if device.type == "cuda" else 2048):
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
-            values = model(*pairs.batch(chosen, device))
-        estimates[chosen] = values.float().clamp(0, 1).cpu().numpy()
+            values = said(*pairs.batch(chosen, device))
+        rows.update(zip(chosen.tolist(), values.double().cpu().numpy(), strict=True))
     model.train(training)
-    return estimates
+    return np.array([rows[place] for place in range(len(pairs))])

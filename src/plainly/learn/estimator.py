@@ -12,6 +12,7 @@ from torch import nn
 
 from plainly.errors import DataUnavailable, MissingExtra
 from plainly.learn.examples import Examples
+from plainly.learn.ridge import shrunk
 from plainly.metrics.adapters.weights import quiet
 from plainly.protocol import Floats
 
@@ -132,8 +133,6 @@ def widen(
 
     The encoder learns the first scale above all, and its last layer forgets on the way what only the others need: words
     and length are clearest in its lower layers. Fitting all layers costs one pass and leaves all else as it is.
-    ``ridge`` is the weight of the squared coefficients beside the summed squared errors, with every feature brought to
-    unit variance first.
     """
     model.to(device).eval()
     texts = encode(tokenizer, rows.texts, longest=longest)
@@ -142,19 +141,11 @@ def widen(
         tokens, mask = texts.batch(chosen, device)
         by_place.update(zip(chosen, evidence(model(tokens, mask)[1], mask).double().cpu().numpy(), strict=True))
     features: Floats = np.array([by_place[place] for place in range(len(by_place))])
-    centre, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
-    features = (features - centre) / spread
-    weights, biases = [], []
-    for head in range(1, len(model.heads)):
-        known = np.isfinite(rows.targets[:, head])
-        seen, wanted = features[known], rows.targets[known, head]
-        average = wanted.mean()
-        products = seen.T @ seen
-        products[np.diag_indices_from(products)] += ridge
-        slopes = np.linalg.solve(products, seen.T @ (wanted - average)) / spread
-        weights.append(slopes)
-        biases.append(average - slopes @ centre)
-    wide = nn.Linear(features.shape[1], len(weights))
-    wide.weight.data = torch.tensor(np.array(weights), dtype=torch.float32)
-    wide.bias.data = torch.tensor(np.array(biases), dtype=torch.float32)
+    fitted = []
+    for values in rows.targets.T[1 : len(model.heads)]:
+        known = np.isfinite(values)
+        fitted.append(shrunk(features[known], values[known], ridge))
+    wide = nn.Linear(features.shape[1], len(fitted))
+    wide.weight.data = torch.tensor(np.array([head.weights for head in fitted]), dtype=torch.float32)
+    wide.bias.data = torch.tensor(np.array([head.bias for head in fitted]), dtype=torch.float32)
     model.wide = wide.to(device)

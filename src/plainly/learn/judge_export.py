@@ -1,4 +1,4 @@
-"""From a trained judge to what plainly loads: gain mixed into simplicity, ONNX in eight bits, a check of both."""
+"""From a trained judge to what plainly loads: heads mixed, ONNX in eight bits, a check of both."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,13 +26,16 @@ class _Exported(torch.nn.Module):
         return values
 
 
-def folded(model: CrossEncoder, *, gain: float) -> CrossEncoder:
-    """The model with the five heads that are kept; simplicity is the people's, with the share ``gain`` of the gain."""
+def folded(model: CrossEncoder, *, gain: float, overall: float = 0.0) -> CrossEncoder:
+    """The five heads that are kept: ``gain`` is the share of the gain in simplicity, ``overall`` its own in meaning."""
+    mixes = (("simplicity", "gain", gain), ("meaning", "overall", overall))
+    weight, bias = model.head.weight.data.clone(), model.head.bias.data.clone()
+    for head, other, share in mixes:
+        at, extra = model.heads.index(head), model.heads.index(other)
+        for values in (weight, bias):
+            values[at] = (1 - share) * values[at] + share * values[extra]
     places = [model.heads.index(head) for head in HEADS]
-    weight, bias = model.head.weight.data[places].clone(), model.head.bias.data[places].clone()
-    at, extra = HEADS.index("simplicity"), model.heads.index("gain")
-    weight[at] = (1 - gain) * weight[at] + gain * model.head.weight.data[extra]
-    bias[at] = (1 - gain) * bias[at] + gain * model.head.bias.data[extra]
+    weight, bias = weight[places], bias[places]
     kept = CrossEncoder(model.encoder, heads=HEADS)
     kept.head.weight.data, kept.head.bias.data = weight, bias
     return kept.eval()

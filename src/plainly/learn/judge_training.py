@@ -129,7 +129,9 @@ def train_judge(
 
     run = JudgingRun(shown, recipe, encoder, teacher or encoder, levels, output / "run", chosen, progress)
     trained, tokenizer = run.study(run.labels(shown.rated))
-    model, longest = folded(trained.cpu(), gain=recipe.gain), recipe.student.longest
+    run.settle(trained, tokenizer, shown.rated)
+    model = folded(trained.cpu(), gain=recipe.gain, overall=recipe.overall)
+    longest = recipe.student.longest
     check = held_out if len(held_out) else shown.rated
     check = check[np.linspace(0, len(check) - 1, min(_CHECKED, len(check))).astype(int)]
     combination = {"powers": dict(recipe.powers), "gain": 0.0}

@@ -2,8 +2,9 @@
 
 Stage one shows sound pairs and harm of known strength, so that a teacher knows what broken, unfaithful and simpler mean
 before it sees a rating. Stage two shows what people said, with some of stage one again, lest it be forgotten. Then the
-teachers label many pairs, and the student learns their average. The gain in reading level (``sle``) is a head of its
-own that is mixed into simplicity at the end; heads are linear, so this costs nothing.
+teachers label many pairs, and students learn their average. At the end the head of meaning is fitted once more to what
+people said, and heads are mixed: the gain in reading level (``sle``), a head of its own, into simplicity, and some of
+``overall`` into meaning. Heads are linear, so this costs nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from plainly.learn.crossencoder import CrossEncoder, PairIds, encode, predict
+from plainly.learn.crossencoder import CrossEncoder, PairIds, encode, features, predict
 from plainly.learn.estimator import load_encoder
 from plainly.learn.fit import by_head, kept, learn, scheduled
 from plainly.learn.pairs import HEADS, HarmedPairs, JudgedPairs, PairCorpus, harmed
 from plainly.learn.recipe import FitSettings, JudgeRecipe
 from plainly.learn.rewording import said_again
+from plainly.learn.ridge import shrunk
 from plainly.progress import Progress, unseen
 from plainly.protocol import Floats
 
@@ -114,7 +116,7 @@ class JudgingRun:
         seen[~gross, :4] = np.nan  # People know better how good an output is that is not broken.
         written = self._written(1 if recipe.reworded else 0)
         told = np.full((len(written), len(ALL_HEADS)), np.nan)
-        told[:, [1, 2, 4]] = self.pairs.known[written]
+        told[:, [2, 4]] = self.pairs.known[written, 1:]  # Seen so often, their fluency would drown people's.
         again, seen = np.concatenate([again, written]), np.concatenate([seen, told])
         people = np.column_stack([rated.targets, np.full(len(rated), np.nan)])
         sources = (*rated.sources, *(self.pairs.sources[at] for at in again))
@@ -138,15 +140,37 @@ class JudgingRun:
         return total
 
     def study(self, labels: Floats) -> tuple[CrossEncoder, Any]:
-        """The student of these labels; where a fact is known to be right or wrong, that is mixed in."""
+        """The student of these labels; where a fact is known to be right or wrong, that is mixed in.
+
+        Several students begin alike and see the pairs in another order; their weights are averaged.
+        """
         recipe, settings = self.recipe, self.recipe.student
-        model, tokenizer = self._fresh(self.encoder, settings.seed)
         targets = student_targets(labels, self.pairs, self.gained, known=recipe.known)
         again = np.tile(np.flatnonzero(self.pairs.origin == "rated"), recipe.people)
         order = np.concatenate([np.arange(len(targets)), again, self._written(recipe.reworded)])
-        ids = self._encode(tokenizer, order, settings.longest)
-        fit(model, ids, targets[order], settings, self.device, self.progress, "student")
+        total: dict[str, torch.Tensor] = {}
+        for turn in range(recipe.students):
+            model, tokenizer = self._fresh(self.encoder, settings.seed)
+            ids, turned = self._encode(tokenizer, order, settings.longest), replace(settings, seed=settings.seed + turn)
+            fit(model, ids, targets[order], turned, self.device, self.progress, f"student {turn + 1}")
+            total = {name: value + total.get(name, 0) for name, value in model.state_dict().items()}
+        model.load_state_dict({name: (value / recipe.students).to(value.dtype) for name, value in total.items()})
         return model, tokenizer
+
+    def settle(self, model: CrossEncoder, tokenizer: Any, rated: JudgedPairs) -> None:
+        """Fit the head of meaning once more to what people said of it, near to where it is."""
+        wanted, at = rated.targets[:, HEADS.index("meaning")], model.heads.index("meaning")
+        known = np.isfinite(wanted)
+        if not self.recipe.ridge or not known.any():
+            return
+        shown = rated[known]
+        ids = encode(tokenizer, shown.sources, shown.outputs, longest=self.recipe.student.longest)
+        read = features(model, ids, device=self.device)
+        weight, bias = model.head.weight.data[at], model.head.bias.data[at]
+        missing = wanted[known] - (read @ weight.double().cpu().numpy() + float(bias))
+        change = shrunk(read, missing, self.recipe.ridge)
+        weight += torch.tensor(change.weights, dtype=weight.dtype, device=weight.device)
+        bias += float(change.bias)
 
     def _written(self, times: int) -> Any:
         """Where the pairs are that were written for this project, as many times over."""

@@ -102,8 +102,10 @@ class JudgeRecipe:
     known to be right or wrong counts beside the teachers' labels, ``people`` how many times more often than others the
     student sees the pairs that people rated, and ``gain`` how much of simplicity is the gain in reading level.
     ``reworded`` is how many times more often than others the pairs written for this project are seen (0: never).
-    A ``rewriter``, a small language model, says ``offered`` sentences again, for the teachers to label.
-    ``powers`` are those of the parts in the product that is quality.
+    A ``rewriter``, a small language model, says ``offered`` sentences again, for the teachers to label. The weights of
+    ``students`` are averaged. With ``ridge`` the head of meaning is fitted once more to the ratings, with this much
+    shrinkage towards what it was; the share ``overall`` of meaning is then the head of that name. ``powers`` are those
+    of the parts in the product that is quality.
     """
 
     pairs: tuple[str, ...] = ("wikisplit/test", "onestopenglish/pairs")
@@ -119,6 +121,9 @@ class JudgeRecipe:
     reworded: int = 0
     rewriter: str = ""
     offered: int = 8000
+    students: int = 1
+    ridge: float = 0.0
+    overall: float = 0.0
     gain: float = 0.5
     powers: Mapping[str, float] = field(
         default_factory=lambda: dict.fromkeys(("overall", "fluency", "meaning", "simplicity"), 1.0)
