@@ -30,8 +30,8 @@ from plainly.progress import Progress, unseen
 from plainly.protocol import Floats
 
 ALL_HEADS = (*HEADS, "gain")  # what is learnt; what is kept has simplicity with the gain in it
-# Facts are 0 or 1 and vary more than ratings do: with a full weight they would crowd out the rest.
 _SAMPLES = 4  # what a rewriter makes of a sentence
+# Facts are 0 or 1 and vary more than ratings do: with a full weight they would crowd out the rest.
 _WEIGHTS = {"fact": 0.3, "gain": 0.5}
 
 
@@ -148,13 +148,13 @@ class JudgingRun:
         targets = student_targets(labels, self.pairs, self.gained, known=recipe.known)
         again = np.tile(np.flatnonzero(self.pairs.origin == "rated"), recipe.people)
         order = np.concatenate([np.arange(len(targets)), again, self._written(recipe.reworded)])
-        total: dict[str, torch.Tensor] = {}
-        for turn in range(recipe.students):
+        students, total = max(1, recipe.students), dict[str, torch.Tensor]()
+        for turn in range(students):
             model, tokenizer = self._fresh(self.encoder, settings.seed)
             ids, turned = self._encode(tokenizer, order, settings.longest), replace(settings, seed=settings.seed + turn)
             fit(model, ids, targets[order], turned, self.device, self.progress, f"student {turn + 1}")
             total = {name: value + total.get(name, 0) for name, value in model.state_dict().items()}
-        model.load_state_dict({name: (value / recipe.students).to(value.dtype) for name, value in total.items()})
+        model.load_state_dict({name: (value / students).to(value.dtype) for name, value in total.items()})
         return model, tokenizer
 
     def settle(self, model: CrossEncoder, tokenizer: Any, rated: JudgedPairs) -> None:
