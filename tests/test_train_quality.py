@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from plainly import data
-from plainly.errors import BadInput
+from plainly.errors import BadInput, DataUnavailable
 from plainly.learn import harm
 from plainly.learn.documents import NEVER_TRAINED_ON, plain
 from plainly.learn.pairs import HEADS, JudgedPairs, PairCorpus, harmed, prepare, written
@@ -178,14 +178,11 @@ def test_a_rewriter_must_take_instructions(tiny_rewriter: str, tmp_path: Path) -
     from plainly.learn.rewording import said_again
 
     (Path(tiny_rewriter) / "chat_template.jinja").unlink()
+    how = {"samples": 1, "path": tmp_path / "x", "device": torch.device("cpu")}
     with pytest.raises(BadInput, match="no chat template"):
-        said_again(
-            ["one two three four five"],
-            rewriter=tiny_rewriter,
-            samples=1,
-            path=tmp_path / "x",
-            device=torch.device("cpu"),
-        )
+        said_again(["one two three four five"], rewriter=tiny_rewriter, **how)
+    with pytest.raises(DataUnavailable, match="rewriter = '' there goes without"):
+        said_again(["one two three four five"], rewriter=str(tmp_path / "nowhere"), **how)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from plainly.errors import BadInput
+from plainly.errors import BadInput, DataUnavailable
 from plainly.files import write_whole
 from plainly.learn.estimator import load_encoder
 from plainly.progress import Progress, unseen
@@ -80,7 +80,10 @@ def _said(
 
 
 def _loaded(rewriter: str, device: torch.device) -> tuple[Any, Any]:
-    model, tokenizer = load_encoder(rewriter, kind="AutoModelForCausalLM", role="rewriter")
+    try:
+        model, tokenizer = load_encoder(rewriter, kind="AutoModelForCausalLM", role="rewriter")
+    except DataUnavailable as error:
+        raise DataUnavailable(f"{error} It is named in the recipe; rewriter = '' there goes without.") from error
     if not tokenizer.chat_template:
         raise BadInput(f"The rewriter {rewriter} takes no instructions: its tokenizer has no chat template.")
     tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.pad_token or tokenizer.eos_token
