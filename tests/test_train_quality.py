@@ -14,6 +14,7 @@ from plainly.learn import harm
 from plainly.learn.documents import NEVER_TRAINED_ON, plain
 from plainly.learn.pairs import HEADS, JudgedPairs, PairCorpus, harmed, prepare, written
 from plainly.learn.recipe import FitSettings, JudgeRecipe
+from plainly.metrics.learned import encoder
 from plainly.questions.audit.wordlists import lists
 
 SOUND = (
@@ -116,7 +117,7 @@ def test_the_recipes_are_read_and_the_shipped_one_is_free() -> None:
     assert not [name for name, licence in licences.items() if "NC" in licence]
     assert not [name for name in sets if name.startswith(("asset", "simplicity-da", "tsar"))]
     assert set(sets) < {*research.pairs, *research.contradictions, *research.ratings}
-    facts = json.loads((Path(harm.__file__).parents[1] / "models" / "plainly-quality-2" / "model.json").read_text())
+    facts = json.loads((Path(harm.__file__).parents[1] / "models" / encoder.JUDGE / "model.json").read_text())
     assert facts["combination"]["powers"] == shipped.powers
     assert facts["data"] == list(sets)
     assert shipped.changed(seed=3, epochs=1).student.epochs == 1
@@ -193,7 +194,7 @@ def test_a_judge_goes_from_pairs_to_a_score(tiny_encoder: str, tiny_rewriter: st
     settings = FitSettings(epochs=1, batch=16, rate=1e-3, longest=128)
     recipe = JudgeRecipe(
         held_out=0.5, copies=2, teachers=1, reworded=2, rewriter=tiny_rewriter, offered=10, students=2, ridge=10.0,
-        overall=0.2,        first=settings, second=settings, student=settings, first_pairs=40,
+        overall=0.2, first=settings, second=settings, student=settings, first_pairs=40,
     )  # fmt: skip
     where = {"encoder": tiny_encoder, "output": tmp_path / "judge", "device": "cpu"}
     training = plainly.train("quality", documents=_corpus(), recipe=recipe, eight_bits=False, **where)
@@ -221,11 +222,11 @@ def test_meaning_is_fitted_once_more_to_people_and_mixed(tiny_encoder: str, tmp_
     targets = np.full((40, 5), np.nan)
     targets[:30, 2] = np.array([text.startswith(("the", "old", "cat")) for text in texts[:30]]) * 0.2 + 0.5
     rated = JudgedPairs(tuple(texts), tuple(reversed(texts)), targets)
-    encoder, tokenizer = load_encoder(tiny_encoder)
+    tiny, tokenizer = load_encoder(tiny_encoder)
 
     def apart(ridge: float) -> tuple[float, CrossEncoder]:
         torch.manual_seed(0)
-        model = CrossEncoder(encoder, heads=ALL_HEADS)
+        model = CrossEncoder(tiny, heads=ALL_HEADS)
         before = model.head.weight.data.clone()
         recipe = JudgeRecipe(ridge=ridge)
         run = JudgingRun(

@@ -109,22 +109,24 @@ def encode(tokenizer: Any, sources: Sequence[str], outputs: Sequence[str], *, lo
 
 def predict(model: CrossEncoder, pairs: PairIds, *, device: torch.device) -> Floats:
     """The value of every pair on every head, between 0 and 1, shape (n, heads)."""
-    return _gathered(model, lambda *batch: model(*batch).clamp(0, 1), pairs, device)
+    return _gathered(model, model, len(model.heads), pairs, device).clip(0, 1)
 
 
 def features(model: CrossEncoder, pairs: PairIds, *, device: torch.device) -> Floats:
     """What the heads read of every pair, one row each."""
-    return _gathered(model, model.features, pairs, device)
+    return _gathered(model, model.features, model.head.in_features, pairs, device)
 
 
 @torch.no_grad()
-def _gathered(model: CrossEncoder, said: Callable[..., torch.Tensor], pairs: PairIds, device: torch.device) -> Floats:
+def _gathered(
+    model: CrossEncoder, said: Callable[..., torch.Tensor], width: int, pairs: PairIds, device: torch.device
+) -> Floats:
     training = model.training
     model.to(device).eval()
-    rows: dict[int, Floats] = {}
+    rows = np.empty((len(pairs), width))
     for chosen in pairs.by_length(65536 if device.type == "cuda" else 2048):
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
             values = said(*pairs.batch(chosen, device))
-        rows.update(zip(chosen.tolist(), values.double().cpu().numpy(), strict=True))
+        rows[chosen] = values.float().cpu().numpy()
     model.train(training)
-    return np.array([rows[place] for place in range(len(pairs))])
+    return rows

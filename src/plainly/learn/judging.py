@@ -148,14 +148,15 @@ class JudgingRun:
         targets = student_targets(labels, self.pairs, self.gained, known=recipe.known)
         again = np.tile(np.flatnonzero(self.pairs.origin == "rated"), recipe.people)
         order = np.concatenate([np.arange(len(targets)), again, self._written(recipe.reworded)])
-        students, total = max(1, recipe.students), dict[str, torch.Tensor]()
-        for turn in range(students):
-            model, tokenizer = self._fresh(self.encoder, settings.seed)
-            ids, turned = self._encode(tokenizer, order, settings.longest), replace(settings, seed=settings.seed + turn)
-            fit(model, ids, targets[order], turned, self.device, self.progress, f"student {turn + 1}")
-            total = {name: value + total.get(name, 0) for name, value in model.state_dict().items()}
-        model.load_state_dict({name: (value / students).to(value.dtype) for name, value in total.items()})
-        return model, tokenizer
+        begun = [self._fresh(self.encoder, settings.seed) for _ in range(max(1, recipe.students))]
+        students, (_, tokenizer) = [model for model, _ in begun], begun[0]
+        ids = self._encode(tokenizer, order, settings.longest)
+        for turn, student in enumerate(students):
+            turned = replace(settings, seed=settings.seed + turn)
+            fit(student, ids, targets[order], turned, self.device, self.progress, f"student {turn + 1}")
+        states = [student.state_dict() for student in students]
+        students[0].load_state_dict({name: sum(state[name] for state in states) / len(states) for name in states[0]})
+        return students[0], tokenizer
 
     def settle(self, model: CrossEncoder, tokenizer: Any, rated: JudgedPairs) -> None:
         """Fit the head of meaning once more to what people said of it, near to where it is."""
