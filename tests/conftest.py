@@ -1,4 +1,4 @@
-"""What the tests share: where the mirrored public data lies, and how to ask for it."""
+"""What the tests share."""
 
 from __future__ import annotations
 
@@ -14,26 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # What models say of texts is computed anew in every test, and nobody's cache is written to.
 os.environ["PLAINLY_SCORE_CACHE"] = "off"
-_DEFAULT_MIRROR = ROOT.parent / "shared" / "mirror"
-
-
-def _mirror() -> Path | None:
-    named = os.environ.get("PLAINLY_MIRROR")
-    if named and Path(named).is_dir():
-        return Path(named)
-    return _DEFAULT_MIRROR if _DEFAULT_MIRROR.is_dir() else None
-
-
-@pytest.fixture(scope="session")
-def mirror() -> Path:
-    """The directory of mirrored public data; the test is skipped, with the reason, where there is none."""
-    found = _mirror()
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail("In CI the mirror must be there: set PLAINLY_MIRROR or lay it at ../shared/mirror")
-        pytest.skip("needs the mirrored public data: set PLAINLY_MIRROR to a directory laid out as host/path")
-    os.environ.setdefault("PLAINLY_MIRROR", str(found))
-    return found
+# What the marks "mirror" and "packages" do, and the fixture "mirror".
+pytest_plugins = ["isolation"]
 
 
 def english_pipeline() -> str | None:

@@ -68,7 +68,6 @@ def test_a_copy_is_kept_and_nothing_is_linked_with_nothing() -> None:
 
 
 @pytest.mark.mirror
-@pytest.mark.usefixtures("mirror")
 def test_documents_put_together_from_sentences_are_taken_apart_again() -> None:
     """Sentences of ASSET's test part dropped, merged, moved and added: the truth is known. Asked for: F1 ≥ .90."""
     rng = np.random.default_rng(7)
@@ -148,7 +147,6 @@ def test_files_that_are_no_alignments_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.mirror
-@pytest.mark.usefixtures("mirror")
 def test_agreement_with_cochrane_auto_is_what_the_page_says() -> None:
     ours, baseline = plainly.align(against="cochrane-auto/test-sentences", encoder=False).agreement
     assert ours["f1"] == pytest.approx(0.920, abs=0.003)

@@ -90,7 +90,7 @@ def test_get_as_json(mirror: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [Path(path).name for path in found["paths"]] == ["pwkp.test.orig", "pwkp.test.simp"]
 
 
-@pytest.mark.usefixtures("mirror")
+@pytest.mark.mirror
 def test_get_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert plainly_data("get", "--all") == 0
     assert len(capsys.readouterr().out.splitlines()) == 2 + len(data.names())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from plainly import data
+from plainly import data, limits
 from plainly.data import fetch
 from plainly.data.card import Card, File
 from plainly.errors import DataUnavailable
@@ -238,6 +239,12 @@ def test_no_network_for_many_files_fails_once(cache: Path) -> None:
     card = Card("some/test", "evalset", "t", "d", "unknown", "", "", "", "lines", 1, files)
     with pytest.raises(DataUnavailable, match="PLAINLY_MIRROR"):
         fetch.read(card)
+
+
+def test_a_server_that_does_not_answer_is_given_up(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.SETTING, "wait=1")
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(DataUnavailable, match="timed out"):
+        fetch.read(one_file(f"http://127.0.0.1:{silent.getsockname()[1]}/some/file.txt"))
 
 
 def test_a_file_that_is_gone_from_the_server(server: Server) -> None:

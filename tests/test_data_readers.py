@@ -87,7 +87,7 @@ def test_what_is_no_sheet_is_refused(content: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-@pytest.mark.usefixtures("mirror")
+@pytest.mark.mirror
 def test_table_has_the_promised_rows(name: str) -> None:
     card, table = data.card(name), data.table(name)
     assert len(table) == card.items
@@ -96,7 +96,7 @@ def test_table_has_the_promised_rows(name: str) -> None:
     assert not named or named[0].split() == list(table.columns)
 
 
-@pytest.mark.usefixtures("mirror")
+@pytest.mark.mirror
 def test_hsplit_ratings_give_the_averages_in_their_sheets() -> None:
     """The cells "Average" and "Total Average" of the four sheets; 4.43 and 4.70 in Sulem et al. 2018 (EMNLP)."""
     table = data.table("hsplit/ratings")
@@ -114,7 +114,7 @@ def test_hsplit_ratings_give_the_averages_in_their_sheets() -> None:
     }
 
 
-@pytest.mark.usefixtures("mirror")
+@pytest.mark.mirror
 def test_acl2018_ratings_agree_with_the_table_that_others_made_of_them() -> None:
     """Alva-Manchego et al. 2021 published averages and single structural ratings of 25 of the 28 systems."""
     table, averages = data.table("acl2018/ratings"), data.table("structural-simplicity/averages")
@@ -133,13 +133,13 @@ def test_acl2018_ratings_agree_with_the_table_that_others_made_of_them() -> None
     assert compared == 25 * 70 * 4
 
 
-@pytest.mark.usefixtures("mirror")
+@pytest.mark.mirror
 def test_rated_systems_have_outputs_of_the_same_name() -> None:
     rated = set(data.table("acl2018/ratings")["system"])
     assert rated - set(data.systems("hsplit/first70")) == {"Identity", "Simple Wikipedia"}
 
 
-@pytest.mark.usefixtures("mirror")
+@pytest.mark.mirror
 def test_simplicity_da_averages_are_those_of_its_raters() -> None:
     averages, ratings = data.table("simplicity-da/averages"), data.table("simplicity-da/ratings")
     by_pair = collections.defaultdict(list)
@@ -152,7 +152,7 @@ def test_simplicity_da_averages_are_those_of_its_raters() -> None:
     assert [sources[item - 1] for item in averages["sent_id"]] == averages["orig_sent"]
 
 
-@pytest.mark.usefixtures("mirror")
+@pytest.mark.mirror
 def test_levels() -> None:
     wiki = data.table("cefr-sp/wiki-auto")
     assert collections.Counter(wiki["part"]) == {"train": 5990, "dev": 701, "test": 762}
@@ -169,7 +169,7 @@ def test_levels() -> None:
     assert all(pairs["target"])
 
 
-@pytest.mark.usefixtures("mirror")
+@pytest.mark.mirror
 def test_annotation_files_by_role() -> None:
     paths = data.paths("assetann/annotations")
     assert {role: len(found) for role, found in paths.items()} == {"alignment": 10, "source": 1, "reference": 10}

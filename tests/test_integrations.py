@@ -140,6 +140,7 @@ def _environment(folder: Path, package: str) -> Path:
 
 
 @pytest.mark.long
+@pytest.mark.packages
 def test_deepeval_itself(tmp_path: Path) -> None:
     python = _environment(tmp_path / "venv", "deepeval")
     for bad in (False, True):
@@ -152,6 +153,7 @@ def test_deepeval_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.packages
 def test_giskard_itself(tmp_path: Path) -> None:
     python = _environment(tmp_path / "venv", "giskard>=2.16,<3")
     for bad in (False, True):

@@ -6,21 +6,19 @@ import gzip
 import io
 import os
 import re
-import socket
 import stat
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from conftest import ROOT
-from plainly import data, limits
+from plainly import limits
 from plainly.cli import main
-from plainly.errors import BadInput, DataUnavailable
+from plainly.errors import BadInput
 from plainly.files import read_whole
 
 
@@ -38,7 +36,8 @@ def fifo(tmp_path: Path) -> Path:
 
 # Every reader of files: lines, tables, ratings, labels, saved scores, states, corpora in parts, grids, recipes.
 READERS = (
-    "score {}", "score --source {0} {0}", "score -t asset/test {}", "score --demo {}", "score {} --engine local",
+    "score {}", "score --source {0} {0}", pytest.param("score -t asset/test {}", marks=pytest.mark.mirror),
+    "score --demo {}", "score {} --engine local",
     "score --source {0} {0} --engine local", "compare {}", "compare {}.npz", "report {}", "report {}.npz",
     "audit --source {0} {0}", "doctor {}", "operations label {}", "operations profile {}",
     "operations agreement {0} {0}", "operations repair {}", "operations convert {} out.tsv",
@@ -84,24 +83,6 @@ def test_an_endless_program_is_stopped(tmp_path: Path, short: None, capsys: pyte
     assert "did not end within 1 seconds and was stopped. To wait longer: PLAINLY_LIMITS=command=" in (
         capsys.readouterr().err
     )
-
-
-@pytest.fixture
-def silent_server() -> Iterator[str]:
-    """A server that takes connections and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
-
-
-def test_a_server_that_does_not_answer_is_given_up(
-    silent_server: str, short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PLAINLY_MIRROR", silent_server)
-    monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path))
-    monkeypatch.setenv("https_proxy", silent_server)
-    monkeypatch.setattr("plainly.data.fetch._ATTEMPTS", 1)
-    with pytest.raises(DataUnavailable, match="timed out"):
-        data.load("asset/test")
 
 
 def test_a_bucket_that_does_not_answer_is_given_up(
