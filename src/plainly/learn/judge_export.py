@@ -11,6 +11,7 @@ from plainly.errors import PlainlyError, way
 from plainly.learn.crossencoder import CrossEncoder, PairIds, encode, predict
 from plainly.learn.onnx_export import SHAPE, ExportCheck, write
 from plainly.learn.pairs import HEADS
+from plainly.metrics.learned.encoder import session_options
 from plainly.protocol import Floats
 
 _LEAST = 0.995  # the correlation that eight bits must keep, on every head
@@ -69,9 +70,8 @@ def run(directory: Path, pairs: PairIds) -> Floats:
     """What the exported model says of pairs, shape (n, heads)."""
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(directory / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    weights = str(directory / "model.onnx")
+    session = onnxruntime.InferenceSession(weights, session_options(), providers=["CPUExecutionProvider"])
     rows = np.empty((len(pairs), len(HEADS)))
     for chosen in pairs.by_length(1024):
         tokens, mask, types = (part.numpy() for part in pairs.batch(chosen, torch.device("cpu")))
