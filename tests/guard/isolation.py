@@ -21,8 +21,7 @@ connections.install()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    named = os.environ.get(MIRROR)
-    directory = Path(named) if named else _DEFAULT_MIRROR
+    directory = Path(os.environ.get(MIRROR) or _DEFAULT_MIRROR)
     config.stash[_MIRROR_DIRECTORY] = directory if directory.is_dir() else None
     config.stash[_TEMPORARY] = temporary = tempfile.TemporaryDirectory(prefix="plainly-tests-")
     os.environ[CACHE] = str(Path(temporary.name) / "cache")
@@ -45,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Prepare the environment before any fixture runs, also one that is shared by several tests."""
-    log = Path(item.config.stash[_TEMPORARY].name) / "refused"
+    log = _refusals(item.config)
     log.unlink(missing_ok=True)
     os.environ.pop(MIRROR, None)
     os.environ.pop(connections.LOG, None)
@@ -58,9 +57,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     yield
-    log = Path(item.config.stash[_TEMPORARY].name) / "refused"
+    log = _refusals(item.config)
     if log.exists():
         pytest.fail(log.read_text(encoding="utf-8"), pytrace=False)
+
+
+def _refusals(config: pytest.Config) -> Path:
+    """The file to which refused connections of the current test are written."""
+    return Path(config.stash[_TEMPORARY].name) / "refused"
 
 
 @pytest.fixture(scope="session")
