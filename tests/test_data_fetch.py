@@ -241,10 +241,15 @@ def test_no_network_for_many_files_fails_once(cache: Path) -> None:
         fetch.read(card)
 
 
-def test_a_server_that_does_not_answer_is_given_up(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_that_do_not_answer_are_given_up(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the mirror nor the origin answers; both are tried, and neither is waited for without end."""
     monkeypatch.setenv(limits.SETTING, "wait=1")
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(DataUnavailable, match="timed out"):
-        fetch.read(one_file(f"http://127.0.0.1:{silent.getsockname()[1]}/some/file.txt"))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        base = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setenv("PLAINLY_MIRROR", f"{base}/mirror")
+        with pytest.raises(DataUnavailable) as raised:
+            fetch.read(one_file(f"{base}/some/file.txt"))
+    assert str(raised.value).count("timed out") == 2
 
 
 def test_a_file_that_is_gone_from_the_server(server: Server) -> None:

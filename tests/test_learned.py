@@ -219,8 +219,8 @@ def test_cefr_levels_agree_with_teachers(mirror: Path) -> None:
     assert abs(float(np.mean(estimates - truth))) < 0.2  # the scale is theirs too, not only the order
 
 
-def test_processors_agree() -> None:
-    """Computed with AVX-512 VNNI; AVX2 alone, emulated, gives the same, and 2.25, 2.10 where large sums are clipped."""
+def test_cefr_is_not_shifted_by_the_processor() -> None:
+    """The values of a processor with VNNI. One with AVX2 alone gives 2.25 and 2.10 if it clips large sums."""
     outputs = [
         "The town will stop the night bus because fewer people use it.",
         "Green plants use light to make sugar. This is called photosynthesis.",

@@ -30,7 +30,7 @@ class RayEngine:
         os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
         # Otherwise Ray gives every worker the environment manager that started this process, and packs the folder.
         os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-        # Ray would otherwise report its use to its makers.
+        # By default Ray reports its use to its makers.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         with needing("the engine ray", package="ray", extra="ray"):
             import ray

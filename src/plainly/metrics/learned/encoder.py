@@ -275,12 +275,13 @@ def directory(model: str) -> Path:
 
 
 def session_options() -> Any:
-    """Options for ONNX Runtime with which every processor computes the same numbers."""
+    """Options for ONNX Runtime with which scores depend little on the processor."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    # Without this, processors that lack VNNI, the instructions for eight bits, clip large sums and score differently.
+    # Without this, processors that lack VNNI, the instructions for eight bits, clip large sums: on 60 pairs that moved
+    # single scores by up to 2.6 points and their mean by .16. With it AVX2 differs by at most .45, and the mean by .01.
     options.add_session_config_entry("session.x64quantprecision", "1")
     return options
 
