@@ -15,11 +15,11 @@ import time
 import numpy as np
 
 from plainly import data
+from plainly.auditing.catalogue import chosen
+from plainly.auditing.sweep import sweep
 from plainly.cli.progress import bar
-from plainly.engines import engine
-from plainly.evalset import EvalSet
-from plainly.questions.audit.catalogue import chosen
-from plainly.questions.audit.sweep import sweep
+from plainly.core.evalset import EvalSet
+from plainly.streaming.engines import engine
 
 ITEMS, TARGET = 1077, 20.0
 

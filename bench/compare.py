@@ -21,8 +21,8 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
 from plainly import data
-from plainly.evalset import EvalSet
-from plainly.questions.compare import compare
+from plainly.core.evalset import EvalSet
+from plainly.scoring.compare import compare
 from plainly.scoring.evaluate import Evaluation, evaluate
 from plainly.stats import resample
 from plainly.stats.paired import bootstrap_p

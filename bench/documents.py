@@ -17,7 +17,7 @@ import time
 import numpy as np
 
 from plainly import data
-from plainly.evalset import EvalSet
+from plainly.core.evalset import EvalSet
 from plainly.scoring.evaluate import evaluate
 
 WORDS = 2_000
@@ -43,7 +43,7 @@ def documents(count: int) -> tuple[EvalSet, list[str]]:
 
 def measure(metrics: str, count: int) -> dict[str, float]:
     """Seconds and megabytes of one run."""
-    from plainly.registry import split_specs
+    from plainly.core.registry import split_specs
 
     evalset, written = documents(count)
     started = time.perf_counter()

@@ -22,10 +22,10 @@ os.environ.setdefault("PLAINLY_SCORE_CACHE", "off")  # What is remembered takes 
 import numpy as np
 
 import plainly
-from plainly.evalset import EvalSet
-from plainly.fidelity.check import check_pairs
-from plainly.questions.audit.attack import ATTACKS, SystemOutputs
-from plainly.typology.lexicon import tokenise
+from plainly.auditing.attack import ATTACKS, SystemOutputs
+from plainly.core.evalset import EvalSet
+from plainly.factcheck.pairs import check_pairs
+from plainly.text.lexicon import tokenise
 
 KINDS = {
     "negate": {"polarity"},

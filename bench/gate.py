@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 import plainly
-from plainly.evalset import EvalSet
-from plainly.questions.audit.attack import ATTACKS, SystemOutputs
-from plainly.questions.gate import gate
-from plainly.questions.gate.corpus import decide_margin
-from plainly.questions.gate.rules import Margin, Rules, preset
-from plainly.sampling import Sampling
+from plainly.auditing.attack import ATTACKS, SystemOutputs
+from plainly.checks.corpus_rules import decide_margin
+from plainly.checks.gate import gate
+from plainly.checks.rules import Margin, Rules, preset
+from plainly.core.evalset import EvalSet
+from plainly.core.sampling import Sampling
 from plainly.scoring.scores import Evaluation, Scores
 from plainly.scoring.signature import Signature
 
@@ -124,10 +124,10 @@ def speed() -> list[tuple[str, str]]:
     pairs = list(zip(evalset.sources, (row[0] for row in evalset.references), strict=True))
     times = {}
     for name, chosen in (("without learned metrics", rules), ("preset plain", preset("plain"))):
-        plainly.check(*pairs[0], rules=chosen)
+        plainly.check(pairs[0][1], source=pairs[0][0], rules=chosen)
         start = time.perf_counter()
         for pair in pairs[:100]:
-            plainly.check(*pair, rules=chosen)
+            plainly.check(pair[1], source=pair[0], rules=chosen)
         times[name] = (time.perf_counter() - start) / 100
     timed = [(f"check, warm, {name}", f"{1000 * seconds:.1f} ms") for name, seconds in times.items()]
     return [("gate of 10,000 outputs without learned metrics", f"{whole:.1f} s"), *timed]

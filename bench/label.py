@@ -18,7 +18,7 @@ os.environ.setdefault(
 )  # One core a process: what several cores do is the processes' business.
 
 from plainly import data
-from plainly.questions.operations.labelling import label
+from plainly.typology.labelling import label
 from plainly.typology.select import reference_pairs
 
 

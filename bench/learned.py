@@ -26,14 +26,14 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from plainly import data
-from plainly.evalset import EvalSet
-from plainly.learn.documents import close_up
-from plainly.metrics.learned import encoder, levels, scorecache
-from plainly.metrics.learned.cefr import number_of
-from plainly.metrics.learned.meaning import Meaning
-from plainly.metrics.learned.quality import Quality
-from plainly.metrics.learned.sle import Sle
-from plainly.protocol import Floats
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Floats
+from plainly.learned import encoder, levels, score_cache
+from plainly.learned.cefr import number_of
+from plainly.learned.meaning import Meaning
+from plainly.learned.quality import Quality
+from plainly.learned.sle import Sle
+from plainly_lab.training.documents import close_up
 
 
 def human(model: str) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def published(model: str) -> dict[str, Any]:
     import torch
     import transformers
 
-    from plainly.metrics.adapters import weights
+    from plainly.learned.adapters import weights
 
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_file=str(encoder.directory(model) / "tokenizer.json"), pad_token="[PAD]", unk_token="[UNK]"
@@ -228,7 +228,7 @@ def published(model: str) -> dict[str, Any]:
     torch.manual_seed(0)
     network = transformers.RobertaForSequenceClassification(config).to(device).eval()
     loaded = weights.PublishedModel(network, tokenizer, device)
-    names = data.systems("asset/test")[: 40 if device == "cuda" else 2]
+    names = data.system_names("asset/test")[: 40 if device == "cuda" else 2]
     texts = list(dict.fromkeys(text for name in names for text in data.outputs("asset/test", name)))
     texts = [texts[at] for at in np.random.default_rng(0).permutation(len(texts))]
 
@@ -293,7 +293,7 @@ if __name__ == "__main__":
     parser.add_argument("sections", nargs="*", default=[name for name in SECTIONS if name != "published"])
     parser.add_argument("--model", help="a shipped model's name or a directory")
     arguments = parser.parse_args()
-    os.environ[scorecache.SWITCH] = "off"
+    os.environ[score_cache.SWITCH] = "off"
     for section in arguments.sections:
         print(f"{section} …", file=sys.stderr)
         model = arguments.model or (encoder.JUDGE if section in _JUDGE else encoder.SHIPPED)

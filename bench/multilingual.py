@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 
 import plainly
-from plainly import data, registry
-from plainly.metrics.learned import multilingual
-from plainly.metrics.learned.multilingual import counted, vectors
+from plainly import data
+from plainly.core import registry
+from plainly.learned import multilingual
+from plainly.learned.multilingual import counted, vectors
 from plainly.stats.resample import Floats
 from plainly.text.languages import language
 

@@ -23,8 +23,8 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command does
 
 from plainly import data, report
-from plainly.evalset import EvalSet
-from plainly.sampling import Sampling
+from plainly.core.evalset import EvalSet
+from plainly.core.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
 
 # From a change of a control to what the list shows, layout included.
@@ -52,7 +52,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, browser() as chromium:
         place = Path(folder)
         evalset = data.load("asset/test")
-        outputs = {system: data.outputs("asset/test", system) for system in data.systems("asset/test")[:10]}
+        outputs = {system: data.outputs("asset/test", system) for system in data.system_names("asset/test")[:10]}
         evaluation = evaluate(evalset, outputs, ["sari", "bleu", "fkgl"])
         start, worked = time.perf_counter(), time.process_time()
         path = report(evaluation).write(place / "asset.html")

@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 import plainly
-from plainly.evalset import EvalSet
+from plainly.core.evalset import EvalSet
 from plainly.scoring.evaluate import evaluate
 
 _MIRROR = Path(__file__).resolve().parents[2] / "shared" / "mirror"

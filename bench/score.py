@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import plainly
-from plainly.evalset import EvalSet
+from plainly.core.evalset import EvalSet
 from plainly.metrics.bleu import Bleu
 from plainly.metrics.readability import Fkgl
 from plainly.metrics.sari import Sari

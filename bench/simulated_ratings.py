@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.stats
 
-from plainly.questions.plan import Pilot, resampling
-from plainly.questions.plan.components import components, detectable, power
-from plainly.ratings import Ratings
-from plainly.sampling import Sampling
+from plainly.core.sampling import Sampling
+from plainly.people import Ratings, resampling
+from plainly.people.resampling import Pilot
+from plainly.people.variance import components, detectable, power
 from plainly.stats import agreement, correlate, dependent
 
 Floats = np.ndarray

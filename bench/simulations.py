@@ -16,9 +16,9 @@ import numpy as np
 import simulated_ratings as ratings
 
 import plainly
-from plainly.evalset import EvalSet
-from plainly.questions.compare import compare
-from plainly.sampling import METHODS, Sampling
+from plainly.core.evalset import EvalSet
+from plainly.core.sampling import METHODS, Sampling
+from plainly.scoring.compare import compare
 from plainly.scoring.evaluate import from_rows
 from plainly.scoring.references import draw, with_intervals
 from plainly.stats.resample import Resampler, interval
@@ -44,7 +44,7 @@ class Mean:
 
 def experiment(
     rng: np.random.Generator, *, systems: int, n: int, groups: int | None, effect: float = 0.0, trials: int = 400
-) -> plainly.questions.comparisons.Comparisons:
+) -> plainly.scoring.comparisons.Comparisons:
     """One study: systems that differ by ``effect`` from the first, on items or on documents of items."""
     labels = None if groups is None else np.sort(rng.integers(groups, size=n))
     shared = rng.gamma(2.0, size=n)

@@ -25,7 +25,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from plainly import studio
+import plainly_studio
 
 VALUES = {"simplicity": 1, "fluency": 4, "adequacy": 5}
 
@@ -39,7 +39,8 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory, served(Path(directory), args) as (url, file, pid):
         links = [
-            link.rsplit("/", 1)[-1] for link in studio.invite(file, database=args.database, count=args.raters).links
+            link.rsplit("/", 1)[-1]
+            for link in plainly_studio.invite(file, database=args.database, count=args.raters).links
         ]
         crowd = asyncio.run(join(url, links))
         measure("natural pace (2 s)", pid, url, crowd, args.seconds, pause=2.0)
@@ -58,7 +59,7 @@ def served(directory: Path, args: argparse.Namespace):
         '[project]\nname = "Load"\n[data]\nsource = "source.txt"\noutputs = ["A=a.txt"]\n'
         "[assignment]\noverlap = 50\nahead = 3\nearly = 0\n"
     )
-    studio.create(file, database=args.database)
+    plainly_studio.create(file, database=args.database)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -11,8 +11,8 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-from plainly import registry
-from plainly.errors import PlainlyError
+from plainly.core import registry
+from plainly.core.errors import PlainlyError
 from plainly.metrics.evidence import evidence
 
 # Pages by task, in the order in which people need them. What is not there is left out; what is not listed comes last.

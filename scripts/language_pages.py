@@ -6,7 +6,8 @@ python scripts/language_pages.py
 import tomllib
 from pathlib import Path
 
-from plainly import data, registry
+from plainly import data
+from plainly.core import registry
 from plainly.metrics.languages import stated
 from plainly.text.languages import CODES, ReadabilityFormula, language
 

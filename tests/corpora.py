@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from plainly import data
-from plainly.evalset import EvalSet
+from plainly.core.evalset import EvalSet
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import plainly
-from plainly.errors import BadInput, BadSpec
+from plainly.core.errors import BadInput, BadSpec
 from plainly.stats.estimate import Estimate
 
 SOURCES = ["He was obliged to leave.", "The cat sat on the mat."]

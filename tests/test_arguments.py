@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import plainly
-from plainly import arguments as door
 from plainly import data
-from plainly.errors import BadInput, PlainlyError, UnknownName
+from plainly.core import arguments as door
+from plainly.core.errors import BadInput, PlainlyError, UnknownName
 
 WRONG: tuple[Any, ...] = (3, -1, 2.5, "x", b"x", None, True, [], [3], {"a": 1}, object())
 # What takes minutes, writes a site or needs a network is given what it refuses, so that only its door is tried.

@@ -13,21 +13,22 @@ import pytest
 import plainly
 from conftest import ROOT
 from plainly import data
-from plainly.cli import COMMANDS
-from plainly.render import tables
-from plainly.render.show import FORMATS, jsonable, show
-from plainly.result import Result
+from plainly.cli import commands
+from plainly.cli.show import FORMATS, show
+from plainly.core import tables
+from plainly.core.result import Result
+from plainly.core.tables import jsonable
 
 # Commands whose public function has another name, or is one of a room: data sets, metrics and studies are things.
 ELSEWHERE = {
-    "metrics": ("plainly.questions.explain", "describe"),
+    "metrics": ("plainly.scoring.explain", "describe"),
     "data": ("plainly.data", "catalogue"),
-    "studio": ("plainly.studio", "create"),
+    "studio": ("plainly_studio", "create"),
     "completion": ("plainly.cli.completion", "script"),
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", commands())
 def test_every_command_is_a_public_function(command: str) -> None:
     import importlib
 
@@ -44,7 +45,7 @@ def test_a_command_is_parse_call_show(path: Path) -> None:
     """Short, and with no ladder of formats: results describe themselves."""
     text = path.read_text(encoding="utf-8")
     assert "args.format ==" not in text
-    if path.stem in COMMANDS:
+    if path.stem in commands():
         assert text.count("\n") <= 140, f"{path.name} has {text.count(chr(10))} lines"
         names = {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
         assert "run" in names
@@ -82,7 +83,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
 
 
 def _ratings() -> Any:
-    from plainly.ratings import take
+    from plainly.people import take
 
     return take(RATED)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plainly.metrics.learned import encoder
+from plainly.learned import encoder
 
 HEADS = ("overall", "fluency", "meaning", "simplicity", "fact")
 _WIDTH = 16

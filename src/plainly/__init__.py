@@ -12,52 +12,44 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from plainly.api import load, make_report, metric, metric_names, plot, systems
-    from plainly.evalset import EvalSet
-    from plainly.learn.train import train
-    from plainly.pages import report
-    from plainly.pages.field import field
-    from plainly.questions.align import align
-    from plainly.questions.audit import audit
-    from plainly.questions.compare import compare
-    from plainly.questions.doctor import doctor
-    from plainly.questions.facts import facts
-    from plainly.questions.gate import check, gate
-    from plainly.questions.grid import grid
-    from plainly.questions.meta import agreement, meta
-    from plainly.questions.operations import operations
-    from plainly.questions.plan import plan
-    from plainly.questions.reproduce import reproduce
-    from plainly.questions.score import score
-    from plainly.sampling import Sampling
+    from plainly.auditing import audit
+    from plainly.checks.check import check
+    from plainly.checks.doctor import doctor
+    from plainly.checks.gate import gate
+    from plainly.core.evalset import EvalSet
+    from plainly.core.registry import metric
+    from plainly.core.sampling import Sampling
+    from plainly.data import load, systems
+    from plainly.factcheck.facts import facts
+    from plainly.people.agreement import agreement
+    from plainly.people.meta_evaluation import meta
+    from plainly.people.planning import plan
+    from plainly.reporting.report import report
+    from plainly.scoring.compare import compare
+    from plainly.scoring.score import score
+    from plainly.typology.operations import operations
+    from plainly.typology.sentence_alignment import align
 
-# Name → where it lives. Looked up at first use, so that importing plainly costs nothing.
+# The public names and the modules that define them. They are imported on first use, so that importing plainly is fast.
 _PUBLIC = {
-    "score": "plainly.questions.score",
-    "compare": "plainly.questions.compare",
-    "align": "plainly.questions.align",
-    "audit": "plainly.questions.audit",
-    "meta": "plainly.questions.meta",
-    "agreement": "plainly.questions.meta",
-    "operations": "plainly.questions.operations",
-    "facts": "plainly.questions.facts",
-    "plan": "plainly.questions.plan",
-    "doctor": "plainly.questions.doctor",
-    "gate": "plainly.questions.gate",
-    "check": "plainly.questions.gate",
-    "grid": "plainly.questions.grid",
-    "reproduce": "plainly.questions.reproduce",
-    "report": "plainly.pages",
-    "field": "plainly.pages.field",
-    "train": "plainly.learn.train",
-    "load": "plainly.api",
-    "systems": "plainly.api",
-    "metric": "plainly.api",
-    "EvalSet": "plainly.evalset",
-    "Sampling": "plainly.sampling",
-    "make_report": "plainly.api",
-    "metric_names": "plainly.api",
-    "plot": "plainly.api",
+    "EvalSet": "plainly.core.evalset",
+    "Sampling": "plainly.core.sampling",
+    "agreement": "plainly.people.agreement",
+    "align": "plainly.typology.sentence_alignment",
+    "audit": "plainly.auditing",
+    "check": "plainly.checks.check",
+    "compare": "plainly.scoring.compare",
+    "doctor": "plainly.checks.doctor",
+    "facts": "plainly.factcheck.facts",
+    "gate": "plainly.checks.gate",
+    "load": "plainly.data",
+    "meta": "plainly.people.meta_evaluation",
+    "metric": "plainly.core.registry",
+    "operations": "plainly.typology.operations",
+    "plan": "plainly.people.planning",
+    "report": "plainly.reporting.report",
+    "score": "plainly.scoring.score",
+    "systems": "plainly.data",
 }
 __all__ = [
     "EvalSet",
@@ -70,22 +62,15 @@ __all__ = [
     "compare",
     "doctor",
     "facts",
-    "field",
     "gate",
-    "grid",
     "load",
-    "make_report",
     "meta",
     "metric",
-    "metric_names",
     "operations",
     "plan",
-    "plot",
     "report",
-    "reproduce",
     "score",
     "systems",
-    "train",
 ]
 
 

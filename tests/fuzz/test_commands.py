@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
-import importlib
 import io
 import os
 import random
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from plainly.cli import COMMANDS, main
+from plainly.cli import commands, load_command, main
 
 from . import nasty
 
@@ -26,7 +25,7 @@ BLOCKS = 30
 
 
 def _parsers(command: str) -> list[tuple[tuple[str, ...], argparse.ArgumentParser]]:
-    module = importlib.import_module(f"plainly.cli.{command}")
+    module = load_command(command)
     parser = argparse.ArgumentParser(prog=command)
     module.configure(parser)
     for action in parser._actions:
@@ -36,7 +35,7 @@ def _parsers(command: str) -> list[tuple[tuple[str, ...], argparse.ArgumentParse
     return [((command,), parser)]
 
 
-PARSERS = [pair for command in COMMANDS for pair in _parsers(command)]
+PARSERS = [pair for command in commands() for pair in _parsers(command)]
 
 
 def _arguments(rng: random.Random, files: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import plainly
-from plainly.errors import PlainlyError
+from plainly.core.errors import PlainlyError
 
 from . import nasty
 

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 import plainly
-from plainly.errors import PlainlyError
+from plainly.core.errors import PlainlyError
 from plainly.text.tokenise import TOKENISERS
 
 from . import nasty

@@ -29,12 +29,12 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # Newer versions would like another HTTP client, older ones know only this.
     from starlette.testclient import TestClient
 
-from plainly.studio import creation, people
-from plainly.studio.app import build
-from plainly.studio.context import Studio
-from plainly.studio.people import Secret
-from plainly.studio.project import Project, parse_project
-from plainly.studio.store import Store, create_tables
+from plainly_studio import creation, people
+from plainly_studio.app import build
+from plainly_studio.context import Studio
+from plainly_studio.people import Secret
+from plainly_studio.project import Project, parse_project
+from plainly_studio.store import Store, create_tables
 
 HERE = Path(__file__).parent
 
@@ -48,7 +48,7 @@ def fill(store: Store, project: Project, items: list[dict[str, Any]]) -> str:
     """Make the project with exactly these items; the owner's token."""
     from sqlalchemy import insert
 
-    from plainly.studio import schema
+    from plainly_studio import schema
 
     create_tables(store)
 

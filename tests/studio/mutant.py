@@ -8,7 +8,7 @@ import uuid
 from typing import Any
 
 from plainly.cli import main
-from plainly.studio import answers, writer
+from plainly_studio import answers, writer
 
 
 def acknowledge_before_commit() -> None:

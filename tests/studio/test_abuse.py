@@ -12,10 +12,10 @@ import httpx
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from plainly.studio import connections, guard, work
-from plainly.studio.app import build
-from plainly.studio.guard import Limiter
-from plainly.studio.routes import ENDPOINTS
+from plainly_studio import connections, guard, work
+from plainly_studio.app import build
+from plainly_studio.guard import Limiter
+from plainly_studio.routes import ENDPOINTS
 from studio.conftest import Make, Place, Rater, TestClient, four, local_client, rater, rating_project, simple_items
 from studio.test_security import ORIGIN, path_of, person_for
 

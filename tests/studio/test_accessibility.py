@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import browser
-from plainly.studio.creation import make_item
-from plainly.studio.project import Project, parse_project
-from plainly.studio.store import Store
+from plainly_studio.creation import make_item
+from plainly_studio.project import Project, parse_project
+from plainly_studio.store import Store
 from studio.conftest import Make, Place, Server, fill, four, free_port, join, rater, rating_project, simple_items
 
 VIEWS = {

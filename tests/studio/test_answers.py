@@ -60,7 +60,7 @@ def test_parallel_sends_of_one_answer_store_it_once(make: Make, database: str) -
 
 
 def test_fifty_parallel_claims_give_each_item_three_different_raters(make: Make, database: str) -> None:
-    from plainly.studio import assign, people
+    from plainly_studio import assignments, people
 
     project = rating_project(assignment={"overlap": 3, "ahead": 5})
     place = make(project, simple_items(30), database=database)
@@ -78,7 +78,7 @@ def test_fifty_parallel_claims_give_each_item_three_different_raters(make: Make,
         gate.wait()
         for _ in range(2):
             place.store.write_now(
-                lambda connection: assign.claim(connection, project, rater_id, want=5, now=time.time())
+                lambda connection: assignments.claim(connection, project, rater_id, want=5, now=time.time())
             )
 
     threads = [threading.Thread(target=claim, args=(one,)) for one in ids]

@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from plainly import data
-from plainly.ratings import exported
-from plainly.studio import exports, imports, live, tasks
-from plainly.studio.ledger import Ledger
-from plainly.studio.project import parse_project
-from plainly.studio.store import Store
+from plainly.people import studio_exports
+from plainly_studio import exports, imports, live, tasks
+from plainly_studio.ledger import Ledger
+from plainly_studio.project import parse_project
+from plainly_studio.store import Store
 from studio.conftest import Make, Rater, four, integrity_faults, local_client, rater, rating_project, simple_items
 
 
@@ -78,7 +78,7 @@ def test_all_asset_ratings_come_out_as_they_went_in(mirror: Path, tmp_path: Path
     content = exports.write(ledger, store.project(), form)
     if form == "csv":
         rows: Any = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
-        rows = [{name: exported.original(value) for name, value in row.items()} for row in rows]
+        rows = [{name: studio_exports.original(value) for name, value in row.items()} for row in rows]
     elif form == "jsonl":
         rows = [json.loads(line) for line in content.splitlines()]
     else:
@@ -170,7 +170,7 @@ def test_odd_text_survives_every_export(make: Make, request: Any, database_kind:
     as_lines = [json.loads(line) for line in exports.write(ledger, place.project, "jsonl").splitlines()]
     assert Counter(row["comment"] for row in as_lines) == comments
     as_csv = list(csv.DictReader(io.StringIO(exports.write(ledger, place.project, "csv").decode(), newline="")))
-    assert Counter(exported.original(row["comment"]) for row in as_csv) == comments
+    assert Counter(studio_exports.original(row["comment"]) for row in as_csv) == comments
     for row in as_csv:
         for cell in (row["comment"], row["source"], row["output"], row["system"]):
             assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")), "no spreadsheet runs this"
@@ -180,7 +180,7 @@ def test_odd_text_survives_every_export(make: Make, request: Any, database_kind:
 
 
 def test_operations_keep_offsets_in_code_points(make: Make) -> None:
-    from plainly.studio.creation import make_item
+    from plainly_studio.creation import make_item
 
     project = parse_project({"name": "ops", "task": "operations"})
     source, output = "👩‍👩‍👧 ran 𝒜way", "They ran away שלום"
@@ -238,8 +238,8 @@ def test_a_backup_while_running_is_whole_and_private(make: Make, tmp_path: Path)
 @pytest.mark.mirror
 @pytest.mark.parametrize("name", ["asset/ratings", "acl2018/ratings"])
 def test_agreement_is_that_of_plainly_meta(mirror: Path, tmp_path: Path, name: str) -> None:
-    from plainly.questions.meta import agreement
-    from plainly.ratings.read import read_ratings
+    from plainly.people.agreement import agreement
+    from plainly.people.rating_tables import read_ratings
 
     store, ledger = opened(tmp_path, name)
     project = store.project()
@@ -257,9 +257,9 @@ def test_agreement_is_that_of_plainly_meta(mirror: Path, tmp_path: Path, name: s
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "entries.jsonl"])
 @pytest.mark.parametrize("task", ["rating", "ranking", "operations"])
 def test_what_was_exported_comes_back_whole(make: Make, tmp_path: Path, task: str, form: str) -> None:
-    from plainly import studio
-    from plainly.studio import roster
-    from plainly.studio.creation import make_item
+    import plainly_studio
+    from plainly_studio import roster
+    from plainly_studio.creation import make_item
 
     scale = {
         "name": "ease",
@@ -288,16 +288,16 @@ def test_what_was_exported_comes_back_whole(make: Make, tmp_path: Path, task: st
                 assert one.answer({**item, "revision": 1}, {**answer, "comment": "again"}, seconds=1).status_code == 201
     place.store.write_now(lambda c: roster.exclude(c, people[1].name, why="bad", replace=False, by="x"))
     file = tmp_path / f"export.{form}"
-    file.write_bytes(studio.export(place.file, form))
-    studio.import_set(tmp_path / "again.toml", str(file))
+    file.write_bytes(plainly_studio.export(place.file, form))
+    plainly_studio.import_set(tmp_path / "again.toml", str(file))
     first, second = (
-        [json.loads(line) for line in studio.export(where, "jsonl").splitlines()]
+        [json.loads(line) for line in plainly_studio.export(where, "jsonl").splitlines()]
         for where in (place.file, tmp_path / "again.toml")
     )
     assert first == second
     if form == "entries.jsonl":
         before, after = (
-            [json.loads(line) | {"entry": 0} for line in studio.export(where, form).splitlines()]
+            [json.loads(line) | {"entry": 0} for line in plainly_studio.export(where, form).splitlines()]
             for where in (place.file, tmp_path / "again.toml")
         )
         assert before == after, "every revision too"
@@ -305,7 +305,7 @@ def test_what_was_exported_comes_back_whole(make: Make, tmp_path: Path, task: st
 
 
 def test_names_of_alignment_files_are_unique(make: Make) -> None:
-    from plainly.studio.creation import make_item
+    from plainly_studio.creation import make_item
 
     project = parse_project({"name": "ops", "task": "operations", "assignment": {"ahead": 10}})
     systems = ("a.b", "a_b", "a/b")
@@ -323,8 +323,8 @@ def test_names_of_alignment_files_are_unique(make: Make) -> None:
 
 
 def test_texts_and_scales_of_an_export_reach_plainly_meta_as_they_were(make: Make, tmp_path: Path) -> None:
-    from plainly import ratings
-    from plainly.studio.creation import make_item
+    from plainly import people
+    from plainly_studio.creation import make_item
 
     seven = {"name": "ease", "question": "?", "minimum": 1, "maximum": 7}
     place = make(
@@ -336,7 +336,7 @@ def test_texts_and_scales_of_an_export_reach_plainly_meta_as_they_were(make: Mak
     ledger = Ledger(place.store)
     ledger.refresh()
     (tmp_path / "e.csv").write_bytes(exports.write(ledger, place.project, "csv"))
-    judged = ratings.read_ratings(tmp_path / "e.csv")
+    judged = people.read_ratings(tmp_path / "e.csv")
     assert judged.sources == {"-1": "-LRB- a"}
     assert judged.outputs == {("=s", "-1"): "-LRB- x"}
     assert judged["ease"].scale == (1, 7), "said, not guessed"

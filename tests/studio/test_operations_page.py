@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from plainly.studio import labels
-from plainly.studio.creation import make_item
-from plainly.studio.project import Project, parse_project
+from plainly_studio import labels
+from plainly_studio.creation import make_item
+from plainly_studio.project import Project, parse_project
 from studio.conftest import Make, Place, join, saved, settled
 
 SOURCE = "The committee was subsequently dissolved by the angry mayor ."

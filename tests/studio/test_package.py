@@ -17,9 +17,9 @@ import pytest
 
 from conftest import ROOT
 from plainly.cli import main
-from plainly.errors import BadInput, UnknownName
-from plainly.studio import creation
-from plainly.studio.project import parse_project, protocols, read_project
+from plainly.core.errors import BadInput, UnknownName
+from plainly_studio import creation
+from plainly_studio.project import parse_project, protocols, read_project
 from studio.conftest import Make, Server, free_port, join, rating_project, simple_items
 
 

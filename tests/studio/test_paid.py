@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from plainly import studio as api
-from plainly.studio import live, roster
-from plainly.studio.app import build
-from plainly.studio.ledger import Ledger
-from plainly.studio.project import parse_project
+import plainly_studio as api
+from plainly_studio import live, roster
+from plainly_studio.app import build
+from plainly_studio.ledger import Ledger
+from plainly_studio.project import parse_project
 from studio.conftest import (
     Make,
     Place,
@@ -326,7 +326,7 @@ def test_settings_change_while_it_runs_and_a_changed_file_is_offered(make: Make)
     ) in trail(place)
     assert act(boss, "/owner/settings", **{"assignment.overlap": "0"}).status_code == 422
     assert act(boss, "/owner/settings", **{"assignment.overlap": "many"}).status_code == 422
-    from plainly.studio.settings import warnings
+    from plainly_studio.settings import warnings
 
     studio = place.studio()
     studio.file = place.file
@@ -343,7 +343,7 @@ def test_settings_change_while_it_runs_and_a_changed_file_is_offered(make: Make)
 
 
 def test_a_lost_secret_is_said_and_the_backup_holds_it(make: Make, tmp_path: Any) -> None:
-    from plainly.studio.settings import warnings
+    from plainly_studio.settings import warnings
 
     place = make(rating_project(), simple_items(2))
     secret = place.file.with_suffix(".secret")
@@ -388,7 +388,7 @@ def test_drift_is_seen(make: Make) -> None:
 
 
 def test_an_old_study_gets_the_new_columns(make: Make) -> None:
-    from plainly.studio.store import Store
+    from plainly_studio.store import Store
 
     place = make(parse_project({"name": "Old", "protocol": "sulem-2018"}), simple_items(2))
     place.store.write_now(lambda connection: connection.exec_driver_sql("ALTER TABLE rater DROP COLUMN excluded_why"))

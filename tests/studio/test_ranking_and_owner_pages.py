@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from plainly.studio import exports, live
-from plainly.studio.creation import gather, make_item
-from plainly.studio.ledger import Ledger
-from plainly.studio.project import parse_project
+from plainly_studio import exports, live
+from plainly_studio.creation import gather, make_item
+from plainly_studio.ledger import Ledger
+from plainly_studio.project import parse_project
 from studio.conftest import Make, join, rater, rating_project, saved, settled, simple_items
 
 

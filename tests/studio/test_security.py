@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from plainly.errors import BadInput
-from plainly.studio.app import build
-from plainly.studio.context import SESSION_COOKIE, Studio
-from plainly.studio.creation import make_item
-from plainly.studio.guard import LONGEST_BODY, Address, Limiter
-from plainly.studio.people import Secret, hashed
-from plainly.studio.project import parse_project
-from plainly.studio.routes import ENDPOINTS, Endpoint
-from plainly.studio.server import serve as run_server
+from plainly.core.errors import BadInput
+from plainly_studio.app import build
+from plainly_studio.context import SESSION_COOKIE, Studio
+from plainly_studio.creation import make_item
+from plainly_studio.guard import LONGEST_BODY, Address, Limiter
+from plainly_studio.people import Secret, hashed
+from plainly_studio.project import parse_project
+from plainly_studio.routes import ENDPOINTS, Endpoint
+from plainly_studio.server import serve as run_server
 from studio.conftest import (
     Make,
     Place,
@@ -309,8 +309,8 @@ def test_behind_a_proxy_with_https_and_a_path(place: Place, strips: bool) -> Non
 
 
 def test_crowd_people_are_known_again_and_exported_under_a_pseudonym(make: Make) -> None:
-    from plainly.studio import exports
-    from plainly.studio.ledger import Ledger
+    from plainly_studio import exports
+    from plainly_studio.ledger import Ledger
 
     project = rating_project(
         crowd={"completion_url": "https://platform.example/done?cc={code}"}, assignment={"per_rater": 1}

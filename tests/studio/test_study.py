@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plainly import ratings, studio
+import plainly_studio
+from plainly import people
 from plainly.cli import main
-from plainly.errors import BadInput
-from plainly.ratings import Judgements
-from plainly.studio.project import RatingScale, parse_project, protocols
+from plainly.core.errors import BadInput
+from plainly.people import Judgements
+from plainly_studio.project import RatingScale, parse_project, protocols
 from studio.conftest import Make, Place, Rater, four, rater, rating_project, simple_items
 from studio.test_ranking_and_owner_pages import ranking_items
 
@@ -57,9 +58,9 @@ def test_a_running_study_is_read_as_its_export_is(make: Make, tmp_path: Path, pr
         low = {scale.name: scale.minimum for scale in place.project.scales}
         answer = {"values": low} if shift == 1 else {"cannot_judge": True}
         assert who.answer(item, answer).status_code == 201
-    direct = ratings.read_ratings(place.file)
-    (tmp_path / "export.csv").write_bytes(studio.export(place.file))
-    same(direct, ratings.read_ratings(tmp_path / "export.csv"))
+    direct = people.read_ratings(place.file)
+    (tmp_path / "export.csv").write_bytes(plainly_studio.export(place.file))
+    same(direct, people.read_ratings(tmp_path / "export.csv"))
     assert direct.systems == ("secret-system-0", "secret-system-1") or direct.systems[0].startswith("secret-system")
     assert {direct[scale.name].scale for scale in place.project.scales} == {
         (scale.minimum, scale.maximum) for scale in place.project.scales
@@ -81,8 +82,8 @@ def test_meta_and_plan_take_a_study_while_it_is_served(make: Make, serve: Any, c
         who.client.close()
     assert main(["meta", str(place.file), "--agreement", "--resamples", "20", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    shown = studio.status(place.file).json()
-    assert shown["schema"] == "plainly.studio/1"
+    shown = plainly_studio.status(place.file).json()
+    assert shown["schema"] == "plainly_studio/1"
     alphas = {row["name"]: row["alpha"] for row in shown["agreement"]}
     for row in told["agreement"]:
         (alpha,) = (c["value"] for c in row["coefficients"] if c["name"] == "Krippendorff's alpha, ordinal")
@@ -110,7 +111,7 @@ def test_studies_without_ratings_say_what_they_hold(make: Make, capsys: Any) -> 
         assert main(["meta", str(place.file)]) == 2
         assert says in capsys.readouterr().err
     with pytest.raises(BadInput, match="There is no database"):
-        ratings.read_ratings("nowhere.toml")
+        people.read_ratings("nowhere.toml")
 
 
 def test_a_study_elsewhere_is_found_by_the_environment(
@@ -120,7 +121,7 @@ def test_a_study_elsewhere_is_found_by_the_environment(
     who = rater(place)
     rate_everything(place, who)
     monkeypatch.setenv("PLAINLY_STUDIO_DATABASE", postgres_database)
-    assert ratings.read_ratings(place.file)["meaning"].raters == (who.name,)
+    assert people.read_ratings(place.file)["meaning"].raters == (who.name,)
 
 
 def test_what_cannot_be_judged_and_comments_come_back_from_an_export(make: Make, tmp_path: Path) -> None:
@@ -130,15 +131,15 @@ def test_what_cannot_be_judged_and_comments_come_back_from_an_export(make: Make,
         (item,) = who.claim()["items"]
         assert who.answer(item, answer).status_code == 201
     table = tmp_path / "export.csv"
-    table.write_bytes(studio.export(place.file))
+    table.write_bytes(plainly_studio.export(place.file))
     again = tmp_path / "again.toml"
-    imported = studio.import_set(again, str(table))
+    imported = plainly_studio.import_set(again, str(table))
     assert (imported.project, imported.items, imported.raters, imported.answers) == (str(table), 3, 1, 3)
     lines, before = (
-        [json.loads(line) for line in studio.export(file, "jsonl").splitlines()] for file in (again, place.file)
+        [json.loads(line) for line in plainly_studio.export(file, "jsonl").splitlines()] for file in (again, place.file)
     )
     assert lines == before
-    same(ratings.read_ratings(again), ratings.read_ratings(place.file))
+    same(people.read_ratings(again), people.read_ratings(place.file))
 
 
 def test_only_ratings_by_people_become_a_project_and_a_failed_one_leaves_nothing(make: Make, tmp_path: Path) -> None:
@@ -146,25 +147,25 @@ def test_only_ratings_by_people_become_a_project_and_a_failed_one_leaves_nothing
     who = rater(place)
     (item,) = who.claim()["items"]
     assert who.answer(item, {"choice": {"best": 0}}, seconds=3).status_code == 201
-    (tmp_path / "choices.csv").write_bytes(studio.export(place.file))
+    (tmp_path / "choices.csv").write_bytes(plainly_studio.export(place.file))
     (tmp_path / "means.csv").write_text("system,item,simplicity\nA,1,2.5\n")
     wide = "system,item,simplicity_1,simplicity_2,simplicity_zscore\nA,1,2,-1,0.5\nA,2,0,,0.1\n"
     (tmp_path / "wide.csv").write_text(wide)
     for name, says in (("means.csv", "holds means"),):
         with pytest.raises(BadInput, match=says):
-            studio.import_set(tmp_path / "new.toml", str(tmp_path / name))
+            plainly_studio.import_set(tmp_path / "new.toml", str(tmp_path / name))
         assert not list(tmp_path.glob("new.*"))
-    studio.import_set(tmp_path / "new.toml", str(tmp_path / "wide.csv"))
-    judged = ratings.take(tmp_path / "new.toml")  # the database is enough
+    plainly_studio.import_set(tmp_path / "new.toml", str(tmp_path / "wide.csv"))
+    judged = people.take(tmp_path / "new.toml")  # the database is enough
     assert judged.dimensions == ("simplicity",), "z-scores are computed, not given"
     assert judged["simplicity"].scale == (-2, 2)
     np.testing.assert_array_equal(judged["simplicity"].values, [[[2, -1], [0, np.nan]]])
 
 
 def test_results_show_themselves(make: Make, tmp_path: Path, capsys: Any) -> None:
-    created = studio.create(tmp_path / "demo.toml", demo=True, task="ranking", overlap=3)
+    created = plainly_studio.create(tmp_path / "demo.toml", demo=True, task="ranking", overlap=3)
     assert created.json() | {"owner_path": ""} == {
-        "schema": "plainly.studio/1",
+        "schema": "plainly_studio/1",
         "project": "demo",
         "database": f"sqlite:///{tmp_path}/demo.db",
         "owner_path": "",
@@ -173,13 +174,13 @@ def test_results_show_themselves(make: Make, tmp_path: Path, capsys: Any) -> Non
         "answers": 0,
     }
     assert "http://127.0.0.1:8000/join/" in repr(created)
-    invited = studio.invite(tmp_path / "demo.toml", count=2, public_url="https://rate.example.org/")
+    invited = plainly_studio.invite(tmp_path / "demo.toml", count=2, public_url="https://rate.example.org/")
     assert [record["link"] for record in invited.records()] == invited.json()["links"]
     assert all(link.startswith("https://rate.example.org/join/") for link in invited.links)
     place = make(rating_project(assignment={"overlap": 2, "ahead": 10}), simple_items(6))
     for shift in (0, 1):
         rate_everything(place, rater(place), shift=shift)
-    status = studio.status(place.file)
+    status = plainly_studio.status(place.file)
     (table,) = status.tables()
     assert table.caption == "12 of 12 answers by 2 raters"
     assert [row[0] for row in table.rows] == [scale.name for scale in place.project.scales]
@@ -188,7 +189,7 @@ def test_results_show_themselves(make: Make, tmp_path: Path, capsys: Any) -> Non
     assert header.startswith("name,level,alpha,low,high,first_half,second_half,ratings,compared")
     assert len(lines) == 4
     assert status.to_pandas()["ratings"].tolist() == [12] * 4
-    assert studio.backup(place.file, tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
+    assert plainly_studio.backup(place.file, tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
 
 
 def test_without_its_packages_the_studio_says_what_to_install(tmp_path: Path) -> None:
@@ -210,7 +211,7 @@ def test_meta_reads_rankings_of_a_study_and_of_its_export(make: Make, tmp_path: 
         best = next(place for place, text in enumerate(item["outputs"]) if text.endswith("s1"))
         choice = {"tie": True} if at == 0 else {"best": best}
         assert who.answer(item, {"choice": choice}).status_code == 201
-    (tmp_path / "choices.csv").write_bytes(studio.export(place.file))
+    (tmp_path / "choices.csv").write_bytes(plainly_studio.export(place.file))
     told = []
     for file in (place.file, tmp_path / "choices.csv"):
         assert main(["meta", str(file), "--resamples", "50", "--json"]) == 0
@@ -220,7 +221,7 @@ def test_meta_reads_rankings_of_a_study_and_of_its_export(make: Make, tmp_path: 
     assert (first["system"], first["wins"], first["ties"]) == ("secret-system-1", 7, 1)
     assert first["win_rate"]["value"] == pytest.approx(7.5 / 8)
     assert second["strength"]["value"] == pytest.approx(-first["strength"]["value"])
-    shown = studio.status(place.file).json()["preferences"]
+    shown = plainly_studio.status(place.file).json()["preferences"]
     assert shown[0]["system"] == "secret-system-1"
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-import plainly.studio
-from plainly.studio.words import languages, words
+import plainly_studio
+from plainly_studio.words import languages, words
 from studio.conftest import Make, join, rating_project, saved, settled, simple_items
 
-HERE = Path(plainly.studio.__file__).parent
+HERE = Path(plainly_studio.__file__).parent
 FILES = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in (HERE / "languages").glob("*.toml")}
 
 

@@ -1,4 +1,8 @@
-"""The command line: one module a command, imported only when its command is called."""
+"""The command line: one module for each command, imported only when its command is called.
+
+A command is a module with ``HELP``, ``configure(parser)`` and ``run(args)``. Installed packages add commands through
+the entry point group ``plainly.commands``; their modules also have ``SUMMARY``, their line in ``plainly --help``.
+"""
 
 import importlib
 import os
@@ -7,17 +11,35 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib.metadata import entry_points
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from plainly import __version__
-from plainly.errors import PlainlyError, did_you_mean
-from plainly.files import read_shipped
-from plainly.machine import handling
+from plainly.core.errors import BrokenPlugin, PlainlyError, did_you_mean
+from plainly.core.machine import handling
 
 if TYPE_CHECKING:
-    from plainly.result import Result
+    from plainly.core.result import Result
 
-COMMANDS: dict[str, str] = read_shipped(__file__, "commands.toml")
+# The commands of plainly itself, in the order in which people need them, and the question that each answers.
+COMMANDS = {
+    "score": "how good are these outputs? scores with intervals and signatures",
+    "compare": "which system is really better? paired tests",
+    "report": "make a page to look at and to send on; figures and tables for a paper",
+    "gate": "may these texts be shown? stop a build where not",
+    "doctor": "what is wrong with my files, or with what a model wrote?",
+    "facts": "which facts were changed, turned round, added or lost?",
+    "operations": "what was done to the sentences: profile, compare, label",
+    "align": "which sentences of a document belong together?",
+    "metrics": "which metrics are there, and what do they mean?",
+    "audit": "can a metric be fooled?",
+    "meta": "does a metric agree with people, and people with each other?",
+    "plan": "how many sentences and raters does a human evaluation need?",
+    "data": "which public test sets, outputs and ratings are there?",
+    "completion": "complete commands and options in your shell",
+}
+ENTRY_POINT_GROUP = "plainly.commands"
 REPORT = "the project's issue tracker, with the command and, where you may, the file"
 _TITLE = "plainly evaluates text simplification. What do you want to do?"
 _EPILOG = "plainly COMMAND --help says what a command takes, with examples. Start with: plainly score --demo"
@@ -85,16 +107,13 @@ def _run(arguments: list[str]) -> int:
     if name in ("-V", "--version"):
         print(f"plainly {__version__}")
         return 0
-    if name not in COMMANDS:
-        kind = "option" if name.startswith("-") else "command"
-        raise PlainlyError(f"Unknown {kind} {name!r}.{did_you_mean(name, COMMANDS)} See: plainly --help")
+    command = load_command(name)
     # Products of matrices are many and small here: on shared cores, threads wait for one another longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from plainly.cli.parser import command_parser
-    from plainly.render.show import show
+    from plainly.cli.show import show
 
-    command = importlib.import_module(f"plainly.cli.{name}")
-    parser = command_parser(name)
+    parser = command_parser(name, command)
     # Outputs may stand before, between and after options; argparse allows that only where there are no sub-commands.
     parse = parser.parse_args if parser._subparsers else parser.parse_intermixed_args
     args = parse(arguments[1:])
@@ -105,8 +124,41 @@ def _run(arguments: list[str]) -> int:
     return status
 
 
+def load_command(name: str) -> ModuleType:
+    """Import the module of a command."""
+    if name in COMMANDS:
+        return importlib.import_module(f"plainly.cli.{name}")
+    for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
+        try:
+            module = point.load()
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise BrokenPlugin(
+                f"The command {name!r} cannot be loaded from {point.value} ({why}). Fix or uninstall the plug-in."
+            ) from None
+        if isinstance(module, ModuleType):
+            return module
+        raise BrokenPlugin(f"{point.value}, named for the command {name!r}, is not a module.")
+    names = [*COMMANDS, *(point.name for point in entry_points(group=ENTRY_POINT_GROUP))]
+    kind = "option" if name.startswith("-") else "command"
+    raise PlainlyError(f"Unknown {kind} {name!r}.{did_you_mean(name, names)} See: plainly --help")
+
+
+def commands() -> dict[str, str]:
+    """Every command that is installed and the question that it answers; those of other packages come last."""
+    summaries = dict(COMMANDS)
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        if point.name not in summaries:
+            try:
+                summaries[point.name] = str(load_command(point.name).SUMMARY)
+            except (BrokenPlugin, AttributeError) as error:
+                summaries[point.name] = f"(cannot be loaded: {error})"
+    return summaries
+
+
 def overview() -> str:
     """What one can ask, in the order in which people need it."""
-    width = max(map(len, COMMANDS))
-    lines = [f"  plainly {name:<{width}}  {question}" for name, question in COMMANDS.items()]
+    summaries = commands()
+    width = max(map(len, summaries))
+    lines = [f"  plainly {name:<{width}}  {question}" for name, question in summaries.items()]
     return "\n".join([_TITLE, "", *lines, "", _EPILOG])

@@ -4,35 +4,64 @@ import argparse
 from pathlib import Path
 
 from plainly.cli import inputs, options, streaming
+from plainly.cli.options import number
 from plainly.cli.progress import bar
-from plainly.errors import BadInput
-from plainly.inputs.corpus import Corpus
-from plainly.inputs.files import stem
-from plainly.inputs.tables import table_format
-from plainly.inputs.texts import Inputs
-from plainly.questions.compare import compare
-from plainly.questions.comparisons import TESTS, Comparisons, Test
-from plainly.render.show import add_formats, show
+from plainly.cli.show import add_formats, show
+from plainly.core.errors import BadInput
+from plainly.io.files import stem
+from plainly.io.tables import table_format
+from plainly.io.texts import Inputs
+from plainly.scoring.compare import compare
+from plainly.scoring.comparisons import TESTS, Comparisons, Test
 from plainly.scoring.references import OVER
-from plainly.scoring.scorefile import open_saved
+from plainly.scoring.score_file import open_saved
 from plainly.scoring.subsets import FIELDS
+from plainly.streaming.corpus import Corpus
+
+HELP = """\
+Say which differences between systems are real.
+
+  plainly compare --demo
+  plainly compare -t asset/test -m sari,bleu ACCESS Dress Dress-Ls
+  plainly compare -t asset/test all --baseline ACCESS
+  plainly compare --by length A.txt B.txt --source src.txt --references 'ref.*.txt'
+  plainly compare saved.npz
+"""
+
 
 _SHORT: dict[str, Test] = {"bootstrap": "paired-bootstrap", "ar": "approximate-randomisation"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    options.add(parser, "inputs")
+    inputs.add_texts(parser)
     inputs.add_metrics(parser)
     by = f"compare on subsets: {', '.join(FIELDS)} or a column"
-    options.add(
-        parser,
-        "compare",
-        test={"choices": (*_SHORT, *TESTS)},
-        by={"help": by},
-        over={"choices": OVER},
+    group = parser.add_argument_group("how to compare")
+    group.add_argument("--baseline", metavar="SYSTEM", help="compare each system with this one; without it, all pairs")
+    group.add_argument(
+        "--test",
+        action="append",
+        help="paired bootstrap or approximate randomisation (ar); both unless one is named",
+        choices=(*_SHORT, *TESTS),
+    )
+    group.add_argument("--by", metavar="FIELD", help=by)
+    group.add_argument(
+        "--trials",
+        type=number("--trials"),
+        metavar="N",
+        help="trials of randomisation for every pair (10,000; as many as needed where there are many systems)",
+    )
+    group.add_argument(
+        "--over",
+        default="items",
+        help="what the bootstrap draws: other items (default), other references for the same items, or both",
+        choices=OVER,
+    )
+    parser.add_argument(
+        "--no-advice", action="store_true", help="leave out warnings and what a metric cannot be used for"
     )
     options.add_sampling(parser, method=False)
-    options.add(parser, "streaming")
+    streaming.add_streaming(parser)
     options.add_force(parser)
     add_formats(parser)
 

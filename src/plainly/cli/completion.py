@@ -6,11 +6,60 @@ The answers are written into the script, so that pressing Tab starts no Python.
 import argparse
 import sys
 
-from plainly.cli import COMMANDS
+from plainly.cli import commands
 from plainly.cli.parser import command_parser
-from plainly.files import read_shipped
 
-_SCRIPTS = read_shipped(__file__, "completion.toml")["scripts"]
+HELP = """\
+Print a script that completes commands, options, metrics and sets in your shell.
+
+  plainly completion bash > ~/.local/share/bash-completion/completions/plainly
+  plainly completion zsh > ~/.zfunc/_plainly      # with fpath+=~/.zfunc and compinit in ~/.zshrc
+  plainly completion fish > ~/.config/fish/completions/plainly.fish
+"""
+
+
+_BASH = """\
+# Completion of plainly for bash.
+_plainly() {
+    local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" words=""
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W "@COMMANDS@" -- "$current"))
+        return
+    fi
+    case "${COMP_WORDS[1]}" in
+@CASES@
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+    if [ "${#COMPREPLY[@]}" -eq 0 ]; then
+        COMPREPLY=($(compgen -f -- "$current"))
+    fi
+}
+complete -o filenames -F _plainly plainly
+"""
+_ZSH = """\
+#compdef plainly
+# Completion of plainly for zsh.
+_plainly() {
+    local current="${words[CURRENT]}" previous="${words[CURRENT-1]}" command="${words[2]}"
+    if (( CURRENT == 2 )); then
+        compadd -- @COMMANDS@
+        return
+    fi
+    local words=""
+    case "$command" in
+@CASES@
+    esac
+    compadd -- ${=words}
+    [[ "$current" == -* ]] || _files
+}
+compdef _plainly plainly
+"""
+_FISH = """\
+# Completion of plainly for fish.
+complete -c plainly -n '__fish_use_subcommand' -f -a '@COMMANDS@'
+@CASES@
+"""
+_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,12 +73,13 @@ def run(args: argparse.Namespace) -> int:
 
 def script(shell: str) -> str:
     """The script for a shell."""
-    return str(_SCRIPTS[shell]).replace("@COMMANDS@", " ".join(COMMANDS)).replace("@CASES@", _CASES[shell]())
+    return _SCRIPTS[shell].replace("@COMMANDS@", " ".join(commands())).replace("@CASES@", _CASES[shell]())
 
 
 def words(command: str) -> tuple[list[str], dict[str, list[str]]]:
     """A command's options and sub-commands, and what may follow an option."""
-    from plainly import data, registry
+    from plainly import data
+    from plainly.core import registry
 
     parser = command_parser(command)
     listed: list[str] = []
@@ -47,7 +97,7 @@ def words(command: str) -> tuple[list[str], dict[str, list[str]]]:
 
 def _bash() -> str:
     cases = []
-    for command in COMMANDS:
+    for command in commands():
         listed, values = words(command)
         follows = [f'        {flag}) words="{" ".join(allowed)}" ;;' for flag, allowed in values.items()]
         begin = [f"    {command})", f'        words="{" ".join(listed)}"', '        case "$previous" in']
@@ -57,7 +107,7 @@ def _bash() -> str:
 
 def _fish() -> str:
     lines = []
-    for command in COMMANDS:
+    for command in commands():
         listed, values = words(command)
         for word in listed:
             flag = f"-l {word[2:]}" if word.startswith("--") else f"-s {word[1:]}"

@@ -4,9 +4,11 @@ import argparse
 
 from plainly import data
 from plainly.cli.progress import bar
-from plainly.errors import BadInput
-from plainly.render.show import add_formats
-from plainly.result import Result
+from plainly.cli.show import add_formats
+from plainly.core.errors import BadInput
+from plainly.core.result import Result
+
+HELP = "list, describe and fetch public test sets, system outputs and ratings"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

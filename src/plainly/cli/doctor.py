@@ -2,16 +2,34 @@
 
 import argparse
 
+from plainly.checks.doctor import doctor, explain
 from plainly.cli import inputs, options
-from plainly.inputs.texts import Inputs, spoken
-from plainly.questions.doctor import doctor, explain
-from plainly.render.show import add_formats, show
+from plainly.cli.show import add_formats, show
+from plainly.io.texts import Inputs, spoken
+
+HELP = """\
+Look for what is wrong with a test set and with what systems wrote.
+
+  plainly doctor -t turkcorpus/test-legacy Dress
+  plainly doctor --source src.txt --references 'ref.*.txt' -- A.txt
+  plainly doctor --source src.txt mine.jsonl --fix cleaned/
+  plainly doctor --explain misaligned
+
+Exit status 0 when nothing was found, 1 when something was.
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    options.add(parser, "inputs")
+    inputs.add_texts(parser)
     inputs.add_metrics(parser)
-    options.add(parser, "doctor")
+    parser.add_argument("--explain", metavar="CODE", help="say what a code means and what to do about it")
+    parser.add_argument(
+        "--fix",
+        metavar="DIR",
+        help="write copies without what language models put around answers, and a list of every "
+        "change, into DIR; the originals stay as they are",
+    )
+    parser.add_argument("--list", action="store_true", help="list all codes")
     options.add_force(parser)
     add_formats(parser)
 
@@ -35,7 +53,7 @@ def _read(args: argparse.Namespace) -> Inputs:
 
         return spoken(Inputs(data.load(args.test_set, progress=bar), {}), args.language)
     if not args.systems and args.source and args.references:
-        from plainly.inputs import read_evalset
+        from plainly.io import read_evalset
 
         evalset = read_evalset(source=args.source, references=args.references, groups=args.groups)
         return spoken(Inputs(evalset, {}), args.language)

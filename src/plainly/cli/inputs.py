@@ -9,27 +9,122 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from plainly import registry
 from plainly.cli import options
-from plainly.errors import BadInput, UnknownName, did_you_mean
-from plainly.inputs.corpus import Corpus
-from plainly.inputs.texts import Inputs, absences, spoken
-from plainly.render.show import say
+from plainly.cli.options import number
+from plainly.cli.show import say
+from plainly.core import registry
+from plainly.core.errors import BadInput, UnknownName, did_you_mean
+from plainly.io.texts import Inputs, absences, spoken
+from plainly.streaming.corpus import Corpus
 
 Outputs = dict[str, tuple[str, ...]]
 _CONDITIONS = ("references_with", "references_without", "items_with", "items_without")  # of by_operation.toml
 
 
+def add_texts(parser: argparse.ArgumentParser) -> None:
+    """The arguments that name texts: outputs, and what to score them against."""
+    parser.add_argument(
+        "systems",
+        nargs="*",
+        metavar="OUTPUT",
+        help="a file with one output a line, NAME=FILE, a table (CSV, TSV, JSONL, Parquet) with an "
+        "output column, - for stdin; with -t also the name of a published system, or 'all'",
+    )
+    group = parser.add_argument_group("what to score against")
+    group.add_argument("-t", "--test-set", metavar="SET", help="a named set, e.g. asset/test (see: plainly data list)")
+    group.add_argument("--source", metavar="FILE", help="the original sentences, one a line")
+    group.add_argument(
+        "--references",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="reference simplifications, one file each with one a line; patterns such as 'ref.*.txt' are expanded",
+    )
+    group.add_argument("--groups", metavar="FILE", help="document of each item, one a line, for clustered resampling")
+    group.add_argument("--table", metavar="FILE", help="a table that holds source and references, and may hold outputs")
+    group.add_argument(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="ROLE=COLUMN",
+        help="which columns of a table to take: source, references, output, id, group",
+    )
+    group.add_argument(
+        "--incomplete",
+        choices=("refuse", "empty", "skip"),
+        default="refuse",
+        help="items for which a table with ids has no output: an error (default), scored as an empty "
+        "output, or left out of that system's scores",
+    )
+    group.add_argument(
+        "--unit",
+        choices=("document", "paragraph", "sentence"),
+        help="what an item is: sentences with --groups are joined into documents; texts are taken "
+        "apart along the sentences or paragraphs of their sources",
+    )
+    group.add_argument("--demo", action="store_true", help="the small data set that comes with plainly")
+    group.add_argument(
+        "--language",
+        metavar="CODE",
+        help="language of the texts: en, de, fr, es, it, pt, nl and others, or 'auto' to have it found "
+        "out; a named set says its own",
+    )
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """The arguments that choose references and items by operation."""
+    group = parser.add_argument_group("by operation")
+    group.add_argument(
+        "--references-with",
+        metavar="NAMES",
+        help="keep references that have one of these operations; NAMES are labels or classes: lexical, split, err, …",
+    )
+    group.add_argument(
+        "--references-without", "--without", metavar="NAMES", help="remove references that have one of these operations"
+    )
+    group.add_argument(
+        "--items-with", metavar="NAMES", help="keep items of which a reference has one of these operations"
+    )
+    group.add_argument("--items-without", metavar="NAMES", help="remove such items")
+    group.add_argument(
+        "--items-share",
+        type=number("--items-share", "float"),
+        metavar="SHARE",
+        help="for items, ask for this share of references instead of one",
+    )
+    group.add_argument(
+        "--operations",
+        metavar="SET",
+        help="where the operations are annotated: a file or data set (assetann/annotations), or auto to label them now",
+    )
+
+
 def add_metrics(parser: argparse.ArgumentParser) -> None:
     """The arguments that choose metrics."""
-    from plainly.questions.presets import presets
+    from plainly.scoring.presets import presets
 
-    options.add(parser, "choosing_metrics", like={"choices": tuple(presets())})
+    parser.add_argument(
+        "-m",
+        "--metrics",
+        action="append",
+        metavar="METRIC",
+        help="which metrics, e.g. -m sari,bleu,'fkgl(variant=easse)'; may be repeated (see: plainly metrics)",
+    )
+    parser.add_argument(
+        "--target",
+        metavar="LEVEL",
+        help="the level that systems aim at: A1 to C2 or a column of the set for cefr, a number from 0 to 4 for sle",
+    )
+    parser.add_argument(
+        "--like",
+        help="metrics with the defaults of another tool: %(choices)s; says what it sets",
+        choices=tuple(presets()),
+    )
 
 
 def chosen_metrics(args: argparse.Namespace, data: Inputs | Corpus) -> list[str]:
     """The specs that were asked for, or a sensible few; all of them are checked here, before anything is measured."""
-    from plainly.questions import presets, score
+    from plainly.scoring import presets, score
 
     specs = [spec for written in args.metrics or () for spec in registry.split_specs(written)]
     if args.metrics and not specs:
@@ -108,7 +203,7 @@ def read(args: argparse.Namespace) -> Inputs:
     inputs = _read(args)
     if getattr(args, "unit", None) is None:
         return inputs
-    from plainly.inputs.units import with_unit
+    from plainly.io.units import with_unit
 
     return with_unit(inputs, args.unit)
 
@@ -136,11 +231,11 @@ def _demo(systems: Sequence[str]) -> Inputs:
 def _named(args: argparse.Namespace) -> Inputs:
     from plainly import data
     from plainly.cli.progress import bar
-    from plainly.inputs.reading import read_inputs
+    from plainly.io.reading import read_inputs
 
     name, systems = args.test_set, args.systems
     evalset = data.load(name, progress=bar)
-    published = data.systems(name)
+    published = data.system_names(name)
     if not systems:
         shown = ", ".join(published[:12]) + (", …" if len(published) > 12 else "")
         raise BadInput(
@@ -174,7 +269,7 @@ def _check_own(spec: str, name: str, published: Sequence[str]) -> None:
 
 
 def _files(args: argparse.Namespace) -> Inputs:
-    from plainly.inputs.reading import read_inputs
+    from plainly.io.reading import read_inputs
 
     references, systems, columns = list(args.references), list(args.systems), options.columns(args.columns)
     if references and not systems and not args.table:

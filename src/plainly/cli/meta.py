@@ -3,30 +3,69 @@
 import argparse
 
 from plainly.cli import options, rated
+from plainly.cli.options import number
 from plainly.cli.progress import bar
-from plainly.render.show import add_formats, say
-from plainly.result import Result
+from plainly.cli.show import add_formats, say
+from plainly.core.result import Result
 
-# What --level took before it meant confidence, as --unit calls it.
-_OLD_LEVELS = {"item": "items", "items": "items", "system": "systems", "systems": "systems", "both": "both"}
+HELP = """\
+Does a metric agree with people? And do people agree with each other?
+
+  plainly meta simplicity-da -m sari,bleu,fkgl
+  plainly meta simplicity-da -m sari --dimension simplicity_zscore --filter --without-sources simpeval/past
+  plainly meta ratings.csv -m sari --test-set asset/test
+  plainly meta ratings.xlsx --agreement
+  plainly meta acl2018 --tradeoff --plot dimensions.html
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    options.add(parser, "rated")
-    options.add(parser, "meta", confidence={"help": argparse.SUPPRESS})
-    options.add_sampling(parser, level=_level)
+    rated.add_ratings(parser)
+    group = parser.add_argument_group("what to ask")
+    group.add_argument("-m", "--metrics", action="append", metavar="METRIC", help="correlate these metrics with people")
+    group.add_argument("--agreement", action="store_true", help="how far raters agree, and who stands apart")
+    group.add_argument(
+        "--tradeoff", action="store_true", help="dimensions against each other, and systems on all of them"
+    )
+    group.add_argument("--dimension", action="append", metavar="NAME", help="which dimension (simplicity); repeatable")
+    group.add_argument(
+        "--unit", choices=("items", "systems", "both"), default="both", help="correlate over items, systems, or both"
+    )
+    group.add_argument("--no-tests", action="store_true", help="leave out tests between metrics")
+    group.add_argument("--plot", metavar="FILE", help="scatter plots with the fitted line: .html, .svg, .png, .pdf")
+    group = parser.add_argument_group("where scores come from")
+    group.add_argument("-t", "--test-set", metavar="SET", help="texts of a named set whose ids are the rated items")
+    group.add_argument("--scores", metavar="FILE", help="scores that exist: a table with system, item and metrics")
+    group.add_argument(
+        "--references", action="append", metavar="SET", help="which references, where there are several; 'each' for all"
+    )
+    group = parser.add_argument_group("which outputs")
+    group.add_argument("--filter", action="store_true", help="also on outputs that are fluent and keep the meaning")
+    group.add_argument("--filter-by", metavar="A,B", help="the filter's dimensions (fluency and meaning)")
+    group.add_argument(
+        "--threshold", type=number("--threshold", "float"), default=0.3, help="the filter's threshold (0.3)"
+    )
+    group.add_argument(
+        "--filter-unit", choices=("sd", "points"), default="sd", help="of the threshold: sd above the mean, or points"
+    )
+    group.add_argument(
+        "--without-sources", default="", metavar="FILE", help="filter out these sources: a file of lines, or a card"
+    )
+    group.add_argument("--by", action="append", choices=("type", "simplicity"), help="slices; repeatable")
+    group.add_argument("--control", metavar="A,B", help="held fixed in partial correlations; 'none' for no such")
+    options.add_sampling(parser)
     options.add_force(parser)
     add_formats(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
-    from plainly.questions.meta import Filter, meta
-    from plainly.render import plots
+    from plainly.core import plots
+    from plainly.people.meta_evaluation import meta
+    from plainly.people.subset import Filter
 
-    _take_old_names(args)
     options.check_targets(args, args.plot)
     if (choices := rated.rankings(args)) is not None:
-        from plainly.questions.preferences import rank
+        from plainly.people.preferences import rank
 
         return rank(choices, sampling=options.sampling(args))
     judgements = rated.read(args)
@@ -59,18 +98,3 @@ def run(args: argparse.Namespace) -> Result:
     if args.plot:
         say(f"Plots are in {plots.save(result.chart(), args.plot)}")
     return result
-
-
-def _level(text: str) -> float | str:
-    return text if text in _OLD_LEVELS else float(text)
-
-
-def _take_old_names(args: argparse.Namespace) -> None:
-    """For one version: --level items|systems|both, which is --unit now, and --confidence, which is --level."""
-    if args.level in _OLD_LEVELS:
-        args.unit = _OLD_LEVELS[args.level]
-        say(f"plainly: --level {args.level} is now --unit {args.unit}; --level means confidence, here as everywhere")
-        args.level = None
-    if args.confidence is not None:
-        say("plainly: --confidence is now --level, as everywhere; the old name goes with the next version")
-        args.level = args.confidence

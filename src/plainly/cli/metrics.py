@@ -2,20 +2,29 @@
 
 import argparse
 
-from plainly.cli import inputs, options
-from plainly.errors import BadInput
-from plainly.render.show import add_formats
-from plainly.result import Result
+from plainly.cli import inputs
+from plainly.cli.show import add_formats
+from plainly.core.errors import BadInput
+from plainly.core.result import Result
+
+HELP = """\
+List the metrics, describe one, or show on your own files why its variants differ.
+
+  plainly metrics
+  plainly metrics sari
+  plainly metrics sari --explain -t turkcorpus/test ACCESS
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    options.add(parser, "metrics")
-    options.add(parser, "inputs")
+    parser.add_argument("name", nargs="?", metavar="METRIC", help="the metric to describe")
+    parser.add_argument("--explain", action="store_true", help="compute every variant on the given files, side by side")
+    inputs.add_texts(parser)
     add_formats(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
-    from plainly.questions.explain import describe, explain
+    from plainly.scoring.explain import describe, explain
 
     if not args.explain:
         return describe(args.name)

@@ -7,15 +7,28 @@ from pathlib import Path
 from plainly.cli import inputs, options, streaming
 from plainly.cli.operations_options import configure as configure
 from plainly.cli.progress import bar
-from plainly.errors import BadInput
-from plainly.inputs.corpus import Corpus
-from plainly.machine import cores
-from plainly.questions.operations import annotators, labellers, labelling, operations
-from plainly.questions.operations.against_people import compare_with_people
-from plainly.questions.operations.terms import glossary, typology_mapping
-from plainly.render.show import print_warnings, say
-from plainly.result import Result
-from plainly.typology import formats
+from plainly.cli.show import print_warnings, say
+from plainly.core.errors import BadInput
+from plainly.core.machine import cores
+from plainly.core.result import Result
+from plainly.streaming.corpus import Corpus
+from plainly.typology import annotators, formats, labeller_evaluation, labelling
+from plainly.typology.against_people import compare_with_people
+from plainly.typology.glossary import glossary, typology_mapping
+from plainly.typology.operations import operations
+
+HELP = """\
+What was done to the sentences: splits, deletions, synonyms and 23 other operations.
+
+  plainly operations typology
+  plainly operations profile assetann/annotations
+  plainly operations label -t asset/test ACCESS -o access.jsonl
+  plainly operations compare -t asset/test ACCESS Dress
+  plainly operations agreement assetann/gold mine.aln
+  plainly operations regress assetann/annotations -m sari
+
+A SET is a file (.aln with its .crp, .jsonl, .tsv, .ann with its .txt) or a data set (assetann/annotations).
+"""
 
 
 def run(args: argparse.Namespace) -> Result | int:
@@ -91,7 +104,7 @@ def _repair(args: argparse.Namespace) -> Result:
 
 
 def _relate(args: argparse.Namespace) -> Result:
-    from plainly.questions.operations.relations import correlate, regress
+    from plainly.typology.relations import correlate, regress
 
     asked = {"metric": args.metric, "parts": args.part}
     if args.action == "correlate":
@@ -101,13 +114,15 @@ def _relate(args: argparse.Namespace) -> Result:
 
 def _measure(args: argparse.Namespace) -> Result | None:
     if args.action == "evaluate":
-        return labellers.evaluate_labeller(args.set, name=args.labeller)
+        return labeller_evaluation.evaluate_labeller(args.set, name=args.labeller)
     options.check_targets(args, args.output, args.save)
     asked = {"spacy": args.spacy, "progress": bar}
     if not args.output:
         gold = args.gold or None
-        return labellers.cross_validate_labeller(args.set, gold=gold, folds=args.folds, save=args.save, **asked)
-    losses = labellers.train_labeller(args.output, args.set, **asked)
+        return labeller_evaluation.cross_validate_labeller(
+            args.set, gold=gold, folds=args.folds, save=args.save, **asked
+        )
+    losses = labeller_evaluation.train_labeller(args.output, args.set, **asked)
     say(f"Loss by epoch: {', '.join(f'{loss:.3f}' for loss in losses)}")
     say(f"Wrote {args.output} ({Path(args.output).stat().st_size / 1e6:.2f} MB)")
     return None

@@ -2,8 +2,8 @@
 
 import argparse
 
-from plainly.cli import options
-from plainly.render.show import add_formats
+from plainly.cli import inputs, options, streaming
+from plainly.cli.show import add_formats
 
 _SET = "annotated pairs: .aln (with its .crp), .jsonl, .tsv, .ann (with its .txt), or a data set's name"
 _HELP = {
@@ -39,7 +39,7 @@ def _describing(parsers: dict[str, argparse.ArgumentParser]) -> None:
     typology.add_argument("--mapping", metavar="NAME", help="how another typology maps onto it: salsa, ts-anno, easse")
     profile.add_argument("set", metavar="SET", help=_SET)
     profile.add_argument("--cooccurrence", action="store_true", help="print which operations occur together")
-    options.add(compare, "inputs")
+    inputs.add_texts(compare)
     _add_labeller(compare)
     compare.add_argument(
         "--people", metavar="SET", help="annotated pairs of people; default: the references, labelled alike"
@@ -49,7 +49,7 @@ def _describing(parsers: dict[str, argparse.ArgumentParser]) -> None:
 
 def _labelling(parsers: dict[str, argparse.ArgumentParser]) -> None:
     label, evaluate, train = parsers["label"], parsers["evaluate"], parsers["train"]
-    options.add(label, "inputs")
+    inputs.add_texts(label)
     _add_labeller(label)
     label.add_argument(
         "--workers", type=options.number("--workers"), dest="processes", metavar="N", help="the same as --processes"
@@ -57,7 +57,7 @@ def _labelling(parsers: dict[str, argparse.ArgumentParser]) -> None:
     label.add_argument(
         "-o", "--output", metavar="FILE", help="write them here: .jsonl, .aln, .ann or .tsv (default: stdout)"
     )
-    options.add(label, "streaming")
+    streaming.add_streaming(label)
     evaluate.add_argument(
         "set", nargs="?", default="assetann/gold", metavar="SET", help=_SET + " (default: assetann/gold)"
     )

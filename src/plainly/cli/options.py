@@ -3,13 +3,12 @@
 import argparse
 import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from plainly.errors import BadInput
-from plainly.files import check_target, read_shipped
-from plainly.sampling import DEFAULTS, METHODS, Sampling
+from plainly.core.errors import BadInput
+from plainly.core.files import check_target
+from plainly.core.sampling import DEFAULTS, METHODS, Sampling
 
 # Kinds of numbers, with the least and the most that makes sense: how many of something, a seed, a port, a measure.
 _NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
@@ -33,26 +32,6 @@ def number(flag: str, kind: str = "int") -> Callable[[str], Any]:
         raise BadInput(f"{flag} is {wanted}, not {text!r}.")
 
     return read
-
-
-def help_text(name: str) -> str:
-    """What a command does and examples of it, from NAME.toml."""
-    return str(read_shipped(__file__, f"{name}.toml")["help"])
-
-
-def add(parser: argparse.ArgumentParser, name: str, **more: Mapping[str, Any]) -> None:
-    """The options in NAME.toml, by group; ``more`` is what only code knows of one: its type, choices, default."""
-    for title, listed in read_shipped(__file__, f"{name}.toml").items():
-        if title == "help":
-            continue
-        group = parser if title == "options" else parser.add_argument_group(title)
-        for flags, fixed in listed.items():
-            settings = {**fixed, **more.get(flags.split()[-1].strip("-").replace("-", "_"), {})}
-            if settings.get("type") in _NUMBERS:
-                settings["type"] = number(flags.split()[-1], settings["type"])
-            elif settings.get("type") == "path":
-                settings["type"] = Path
-            group.add_argument(*flags.split(), **settings)
 
 
 def add_sampling(

@@ -1,12 +1,12 @@
 """The parser of a command: argparse's, but what is wrong is one sentence, with the nearest option that there is."""
 
 import argparse
-import importlib
 import re
+from types import ModuleType
 from typing import NoReturn
 
-from plainly.cli.options import help_text
-from plainly.errors import PlainlyError, did_you_mean
+from plainly.cli import load_command
+from plainly.core.errors import PlainlyError, did_you_mean
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (.*)", re.DOTALL)
 _CHOICE = re.compile(r"argument ([^:]+): invalid choice: '?([^']*?)'? \(choose from (.*)\)")
@@ -29,12 +29,12 @@ class CommandParser(argparse.ArgumentParser):
         raise PlainlyError(f"{message[:1].upper()}{message[1:]}. {see}")
 
 
-def command_parser(name: str) -> CommandParser:
+def command_parser(name: str, command: ModuleType | None = None) -> CommandParser:
     """The parser of a command with all its options."""
-    command = importlib.import_module(f"plainly.cli.{name}")
+    command = command or load_command(name)
     parser = CommandParser(
         prog=f"plainly {name}",
-        description=help_text(name),
+        description=command.HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

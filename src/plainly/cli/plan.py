@@ -3,26 +3,49 @@
 import argparse
 
 from plainly.cli import options, rated
-from plainly.errors import BadInput
-from plainly.render.show import add_formats, say
-from plainly.result import Result
+from plainly.cli.options import number
+from plainly.cli.show import add_formats, say
+from plainly.core.errors import BadInput
+from plainly.core.result import Result
+
+HELP = """\
+How many sentences and raters tell systems apart? Learnt from ratings that exist, yours or a public set (simplicity-da).
+
+  plainly plan --budget 200
+  plainly plan pilot.csv --budget 500 --dimension meaning
+  plainly plan acl2018 --systems Identity,Moses,SBMT-SARI --difference 0.5
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    options.add(parser, "rated", ratings={"nargs": "?", "default": "simplicity-da"})
-    options.add(parser, "plan", draws={"help": argparse.SUPPRESS})
+    rated.add_ratings(parser, default="simplicity-da")
+    parser.add_argument("--dimension", default="", metavar="NAME", help="which dimension (simplicity)")
+    group = parser.add_argument_group("the study")
+    group.add_argument(
+        "--budget", type=number("--budget"), default=200, metavar="N", help="ratings you can pay for, a system (200)"
+    )
+    group.add_argument("--sentences", metavar="10,50,100", help="sizes of test set to try")
+    group.add_argument("--raters", metavar="1,2,5", help="numbers of raters a sentence to try")
+    group.add_argument(
+        "--difference",
+        type=number("--difference", "float"),
+        help="the true difference worth finding (a tenth of the scale)",
+    )
+    group.add_argument(
+        "--target", type=number("--target", "float"), default=0.9, help="agreement with the whole pilot to reach (0.9)"
+    )
+    group.add_argument("--test", choices=("paired", "welch"), help="t-test (paired where items are, else Welch's)")
+    group.add_argument("--alpha", type=number("--alpha", "float"), default=0.01, help="significance level (0.01)")
+    group.add_argument("--plot", metavar="FILE", help="draw the curves: .html, .svg, .png, .pdf")
     options.add_sampling(parser, method=False)
     options.add_force(parser)
     add_formats(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
-    from plainly.questions.plan import plan
-    from plainly.render import plots
+    from plainly.core import plots
+    from plainly.people.planning import plan
 
-    if args.draws is not None:
-        say("plainly: --draws is now --resamples, as everywhere; the old name goes with the next version")
-        args.resamples = args.draws
     options.check_targets(args, args.plot)
     result = plan(
         rated.read(args),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from plainly.progress import Tell
+from plainly.core.progress import Tell
 
 _PATIENCE = 2.0  # seconds before anything is shown
 _EVERY = 30.0  # seconds between two lines of a log
@@ -15,7 +15,7 @@ _EVERY = 30.0  # seconds between two lines of a log
 
 @contextmanager
 def bar(what: str, *, total: int | None, unit: str = "items") -> Iterator[Tell]:
-    """A ``plainly.progress.Progress``: tell it what was done, and it shows how much, how fast and how long it takes."""
+    """A ``Progress``: tell it what was done, and it shows how much, how fast and how long it takes."""
     work = _Work(what, total, unit)
     try:
         yield work.tell

@@ -5,15 +5,44 @@ from dataclasses import replace
 
 from plainly.cli import options
 from plainly.cli.progress import bar
-from plainly.errors import BadInput
-from plainly.ratings.rankings import Choice, read_rankings
-from plainly.ratings.types import Judgements, Scale
+from plainly.core.errors import BadInput
+from plainly.people.rankings import Choice, read_rankings
+from plainly.people.ratings import Judgements, Scale
 from plainly.text.languages import detection
+
+
+def add_ratings(parser: argparse.ArgumentParser, *, default: str | None = None) -> None:
+    """The arguments that name human ratings; with a ``default`` they may be left out."""
+    parser.add_argument(
+        "ratings",
+        metavar="RATINGS",
+        nargs=None if default is None else "?",
+        default=default,
+        help="a public set (simplicity-da, acl2018, structural-simplicity, or a card of ratings: "
+        "plainly data list) or a table of ratings: CSV, TSV, JSONL, Parquet, .ods, .xlsx; or a "
+        "study: its project's .toml",
+    )
+    group = parser.add_argument_group("how to read the ratings")
+    group.add_argument(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="ROLE=COLUMN",
+        help="which columns of a table to take: system, item, rater, dimension, rating, source, output, type",
+    )
+    group.add_argument("--scale", metavar="LOW..HIGH", help="the scale, checked: 1..5, -2..2, 0..100")
+    group.add_argument(
+        "--language",
+        metavar="CODE",
+        help="language of what was rated: en, de, fr, es, it, pt, nl and others; a public set says its own",
+    )
+    group.add_argument("--z-scores", action="store_true", help="standardise each rater's ratings first")
+    group.add_argument("--systems", metavar="A,B,…", help="only these systems, in this order")
 
 
 def read(args: argparse.Namespace) -> Judgements:
     """The ratings that the arguments name."""
-    from plainly.ratings import take
+    from plainly.people import take
 
     columns = (options.columns(args.columns) or {}).items()
     judgements = take(

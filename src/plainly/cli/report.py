@@ -5,23 +5,47 @@ from typing import Any
 
 from plainly.cli import inputs, options
 from plainly.cli.progress import bar
-from plainly.errors import BadInput
-from plainly.render.show import add_formats
-from plainly.result import Result
-from plainly.scoring.scorefile import open_saved
+from plainly.cli.show import add_formats
+from plainly.core.errors import BadInput
+from plainly.core.result import Result
+from plainly.scoring.score_file import open_saved
+
+HELP = """\
+Make a report: one HTML file that needs no network, with scores, plots and every item.
+
+  plainly report --demo -o demo.html
+  plainly report -t asset/test ACCESS Dress mine.txt -o asset.html
+  plainly report --source src.txt --references 'ref.*.txt' -o mine.html -- A.txt B.txt
+  plainly report scores.npz -o scores.html
+  plainly report --demo --figures figures/
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    options.add(parser, "inputs")
+    inputs.add_texts(parser)
     inputs.add_metrics(parser)
-    options.add(parser, "report")
+    parser.add_argument(
+        "--saved", metavar="FILE", help="scores saved by plainly score --save; with the texts or without"
+    )
+    group = parser.add_argument_group("what to write")
+    group.add_argument("-o", "--out", metavar="FILE", help="the page (report.html, unless only figures are asked for)")
+    group.add_argument("--figures", metavar="DIR", help="plots as SVG, PDF, PNG; tables, methods paragraph and BibTeX")
+    group.add_argument("--title", default="", help="the title of the page")
+    group = parser.add_argument_group("what to say")
+    group.add_argument(
+        "--ratings", metavar="FILE", help="human ratings of these outputs: a table, or a public set's name"
+    )
+    group.add_argument(
+        "--labeller", default="rules", metavar="NAME", help="who labels operations (rules); none: nobody"
+    )
+    group.add_argument("--no-audit", action="store_true", help="do not try tricks on the metrics")
     options.add_sampling(parser, method=False)
     options.add_force(parser)
     add_formats(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
-    from plainly.pages import report
+    from plainly.reporting.report import report
 
     page = args.out or (None if args.figures else "report.html")
     options.check_targets(args, page)

@@ -5,22 +5,54 @@ from pathlib import Path
 
 from plainly.cli import inputs, options, streaming
 from plainly.cli.progress import bar
-from plainly.inputs.corpus import Corpus
-from plainly.questions.score import score
-from plainly.render.show import add_formats, show
-from plainly.scoring import scorefile
+from plainly.cli.show import add_formats, show
+from plainly.scoring import score_file
 from plainly.scoring.references import OVER
+from plainly.scoring.score import score
 from plainly.scoring.subsets import FIELDS
+from plainly.streaming.corpus import Corpus
+
+HELP = """\
+Score what systems wrote.
+
+  plainly score --demo
+  plainly score -t asset/test -m sari,bleu,fkgl ACCESS mine.txt
+  plainly score --source src.txt --references 'ref.*.txt' -- A.txt B.txt
+  plainly score data.csv
+  plainly score shards/ --on-error set-aside
+  plainly score --engine ray --address HOST:6379 s3://bucket/pairs
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    options.add(parser, "inputs")
+    inputs.add_texts(parser)
     inputs.add_metrics(parser)
-    options.add(parser, "by_operation")
+    inputs.add_selection(parser)
     options.add_sampling(parser).add_argument("--no-intervals", action="store_true", help="scores only")
     by = f"scores on subsets: {', '.join(FIELDS)}, or any column of a table"
-    options.add(parser, "score", by={"help": by}, over={"choices": OVER})
-    options.add(parser, "streaming")
+    group = parser.add_argument_group("what else to show")
+    group.add_argument("--by", metavar="FIELD", help=by)
+    group.add_argument(
+        "--sanity",
+        action="store_true",
+        help="add what a copy, its first words, nothing and shuffled words score, and a held-out reference",
+    )
+    group.add_argument(
+        "--over",
+        default="items",
+        help="intervals say: other items (default), other references for the same items, or both",
+        choices=OVER,
+    )
+    group.add_argument("--signature", action="store_true", help="show how each number was made")
+    group.add_argument("--no-advice", action="store_true", help="leave out warnings and what a metric cannot do")
+    group = parser.add_argument_group("what to keep")
+    group.add_argument(
+        "--segments",
+        metavar="FILE",
+        help="write every item's scores: .csv, .tsv, .jsonl or .parquet; for large corpora, a folder",
+    )
+    group.add_argument("--save", metavar="FILE", help="keep the measured rows (.npz), for every later analysis")
+    streaming.add_streaming(parser)
     options.add_force(parser)
     add_formats(parser)
 
@@ -32,9 +64,9 @@ def run(args: argparse.Namespace) -> int:
         if args.segments and isinstance(data, Corpus) and not Path(args.segments).suffix:
             settings["segments"] = args.segments
         elif args.segments:
-            scorefile.check_segments(args.segments)
+            score_file.check_segments(args.segments)
         if args.save:
-            scorefile.check_saved(args.save)
+            score_file.check_saved(args.save)
         options.check_targets(args, args.save, args.set_aside, None if "segments" in settings else args.segments)
         evaluation = score(
             inputs.selected(args, data),
@@ -49,9 +81,9 @@ def run(args: argparse.Namespace) -> int:
             **settings,
         )
     if args.segments and "segments" not in settings:
-        scorefile.write_segments(args.segments, evaluation)
+        score_file.write_segments(args.segments, evaluation)
     if args.save:
-        scorefile.save(args.save, evaluation)
+        score_file.save(args.save, evaluation)
     streaming.say_resumed(evaluation)
     warned = show(evaluation, args.format)
     if args.signature and args.format not in ("json", "csv", "long"):

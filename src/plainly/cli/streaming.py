@@ -8,19 +8,45 @@ from pathlib import Path
 from typing import Any
 
 from plainly.cli import options
-from plainly.engines import Engine, engine
-from plainly.errors import BadInput
-from plainly.files import check_target
-from plainly.inputs.corpus import Corpus, open_corpus
-from plainly.inputs.files import named
-from plainly.inputs.tables import table_format
-from plainly.render.show import say
+from plainly.cli.options import number
+from plainly.cli.show import say
+from plainly.core.errors import BadInput
+from plainly.core.files import check_target
+from plainly.io.files import named
+from plainly.io.tables import table_format
 from plainly.scoring.scores import Evaluation
+from plainly.streaming.corpus import Corpus, open_corpus
+from plainly.streaming.engines import Engine, engine
 from plainly.text.languages import detection
 
 # Files larger than this in all are not read whole unless that is asked for.
 LARGE = 200_000_000
 _STREAMED = ("parquet", "jsonl")
+
+
+def add_streaming(parser: argparse.ArgumentParser) -> None:
+    """The arguments for a corpus that is too large to hold in memory."""
+    group = parser.add_argument_group("large corpora")
+    group.add_argument(
+        "--engine",
+        choices=("auto", "memory", "local", "ray"),
+        default="auto",
+        help="memory: read everything; local: a part at a time, on all cores; ray: on a Ray cluster; "
+        "auto (the default): local for folders and for more than 200 MB, else memory",
+    )
+    group.add_argument(
+        "--processes", type=number("--processes"), metavar="N", help="how many workers; results are the same"
+    )
+    group.add_argument("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
+    group.add_argument(
+        "--on-error",
+        choices=("stop", "set-aside"),
+        default="stop",
+        help="what to do with rows that cannot be measured; either way they are named (stop)",
+    )
+    group.add_argument("--set-aside", metavar="FILE", help="where to list the rows set aside (.jsonl)")
+    group.add_argument("--state", metavar="FILE", help="where to keep how far the run has come (default: in the cache)")
+    group.add_argument("--restart", action="store_true", help="begin again, even if an earlier run was interrupted")
 
 
 def wanted(args: argparse.Namespace) -> bool:

@@ -4,21 +4,24 @@
 >>> outputs("asset/test", "ACCESS")             # doctest: +SKIP
 """
 
-from collections.abc import Collection
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from plainly.data.card import KINDS, Card, Local, card, cards, names, output_cards, systems
+from plainly.core.errors import BadInput, UnknownName
+from plainly.core.evalset import EvalSet
+from plainly.core.progress import Progress, unseen
+from plainly.core.result import Note
+from plainly.data.card import KINDS, Card, Local, card, cards, names, output_cards, source_cards, system_names
 from plainly.data.catalogue import catalogue, describe, get
 from plainly.data.fetch import read
 from plainly.data.readers import EVALSETS, TABLES, jsonl_by_id, read_lines
-from plainly.errors import BadInput, UnknownName
-from plainly.evalset import EvalSet
-from plainly.inputs.tables import Sheet
-from plainly.progress import Progress, unseen
+from plainly.io import faults
+from plainly.io.tables import Sheet
 
-__all__ = ["KINDS", "Card", "card", "cards", "catalogue", "describe", "get", "names", "systems"]
-__all__ += ["demo", "load", "outputs", "outputs_of", "paths", "table"]
+__all__ = ["KINDS", "Card", "card", "cards", "catalogue", "describe", "get", "names", "system_names"]
+__all__ += ["demo", "diagnose", "load", "outputs", "outputs_of", "paths", "systems", "table"]
 
 _DEMO = Path(__file__).parent / "demo" / "demo.jsonl"
 
@@ -53,8 +56,27 @@ def outputs_of(name: str, wanted: Collection[str], *, progress: Progress = unsee
     for system in wanted:
         if system not in texts:
             see = f"plainly data info {evalset.name}"
-            raise UnknownName(f"system of {evalset.name}", system, systems(name), see=see)
+            raise UnknownName(f"system of {evalset.name}", system, system_names(name), see=see)
     return {system: texts[system] for system in wanted}
+
+
+def systems(name: str) -> Mapping[str, tuple[str, ...]]:
+    """The published outputs of a named set by system, read when they are used: ``systems("asset/test")["ACCESS"]``."""
+    return _Outputs(name, system_names(name))
+
+
+class _Outputs(Mapping[str, tuple[str, ...]]):
+    def __init__(self, name: str, systems: tuple[str, ...]) -> None:
+        self._name, self._systems = name, systems
+
+    def __getitem__(self, system: str) -> tuple[str, ...]:
+        return outputs(self._name, system)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._systems)
+
+    def __len__(self) -> int:
+        return len(self._systems)
 
 
 def _written(held: Card, local: Local, name: str) -> list[str]:
@@ -77,6 +99,25 @@ def paths(name: str, *, progress: Progress = unseen) -> dict[str, tuple[Path, ..
     for local in read(card(name), progress=progress):
         by_role[local.file.role] = (*by_role.get(local.file.role, ()), local.path)
     return by_role
+
+
+def diagnose(
+    evalset: EvalSet,
+    outputs: Mapping[str, Sequence[str]],
+    specs: Sequence[str] = (),
+    *,
+    quick: bool = False,
+    only: Collection[str] = (),
+) -> list[Note]:
+    """The faults of inputs (``plainly.io.faults``), with what the cards know about the references of public sets."""
+    return faults.diagnose(evalset, outputs, specs, quick=quick, only=only, published_references=published_references)
+
+
+def published_references(evalset: EvalSet) -> dict[str, int]:
+    """How many references each public set with exactly these sources has."""
+    text = "\n".join(evalset.sources).encode("utf-8", "surrogatepass")
+    same = source_cards(*(hashlib.sha256(text + end).hexdigest() for end in (b"\n", b"")))
+    return {card.name: sum(file.role == "reference" for file in card.files) for card in same}
 
 
 def demo() -> tuple[EvalSet, dict[str, tuple[str, ...]]]:

@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from plainly.errors import BadInput, PlainlyError, UnknownName
-from plainly.files import read_shipped
+from plainly.core.errors import BadInput, PlainlyError, UnknownName
+from plainly.core.files import read_shipped
 
 Kind = Literal["evalset", "outputs", "ratings", "annotations", "levels"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -104,7 +104,7 @@ def card(name: str) -> Card:
     return _read(full)
 
 
-def systems(name: str) -> tuple[str, ...]:
+def system_names(name: str) -> tuple[str, ...]:
     """The systems whose outputs for an evaluation set have a name."""
     return tuple(dict.fromkeys(system for outputs in output_cards(card(name)) for system in outputs.systems))
 

@@ -4,12 +4,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from plainly.data.card import Card, Kind, card, cards, systems
+from plainly.core.errors import BadInput
+from plainly.core.formatting import size
+from plainly.core.progress import Progress, unseen
+from plainly.core.result import Note, Record, Result, Table
+from plainly.data.card import Card, Kind, card, cards, system_names
 from plainly.data.fetch import read, whereabouts
-from plainly.errors import BadInput
-from plainly.progress import Progress, unseen
-from plainly.render.numbers import size
-from plainly.result import Note, Record, Result, Table
 
 _SCHEMA = "plainly.data/1"
 
@@ -113,7 +113,7 @@ def catalogue(kind: Kind | None = None) -> Catalogue:
 
 def describe(name: str) -> Description:
     described = card(name)
-    written_by = systems(name) if described.kind == "evalset" else described.systems
+    written_by = system_names(name) if described.kind == "evalset" else described.systems
     return Description(described, written_by, tuple(map(whereabouts, described.files)))
 
 

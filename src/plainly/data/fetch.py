@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from plainly import limits
+from plainly.core import limits
+from plainly.core.errors import DataUnavailable
+from plainly.core.progress import Progress, Tell, unseen
 from plainly.data.card import Card, File, Local
-from plainly.errors import DataUnavailable
-from plainly.progress import Progress, Tell, unseen
 
 MIRROR = "PLAINLY_MIRROR"
 CACHE = "PLAINLY_CACHE"

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from plainly.core.errors import BadInput
+from plainly.core.evalset import ABSENT, EvalSet
 from plainly.data.card import Card, Local
-from plainly.errors import BadInput
-from plainly.evalset import ABSENT, EvalSet
-from plainly.inputs.lines import decode, split_lines
-from plainly.inputs.tables import Sheet
+from plainly.io.lines import decode, split_lines
+from plainly.io.tables import Sheet
 
 _WHOLE = re.compile(r"[+-]?\d+")
 
@@ -65,7 +65,7 @@ def csv_table(card: Card, files: Sequence[Local]) -> Sheet:
 
 def rating_sheet(card: Card, files: Sequence[Local]) -> Sheet:
     """A row an item and, under each rater, a column for each dimension; the system is the file's or has a column."""
-    from plainly.inputs.workbooks import read_cells
+    from plainly.io.workbooks import read_cells
 
     ratings: list[tuple[str, int, str, str, float]] = []
     for local in files:
@@ -100,7 +100,7 @@ def level_tsv(card: Card, files: Sequence[Local]) -> Sheet:
 
 def level_sheets(card: Card, files: Sequence[Local]) -> Sheet:
     """ReadMe++'s sheets: a sentence with its domain, what stands before it, and a level; the card names the parts."""
-    from plainly.inputs.workbooks import read_cells
+    from plainly.io.workbooks import read_cells
 
     rows: list[tuple[Any, ...]] = []
     for local in files:

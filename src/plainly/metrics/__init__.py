@@ -1,0 +1,1 @@
+"""Metrics computed by counting: SARI, BLEU, chrF, readability, edits, document metrics; and the evidence about each."""

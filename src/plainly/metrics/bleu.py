@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadSpec
-from plainly.evalset import EvalSet
+from plainly.core.errors import BadSpec
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Better, Floats, Needs
+from plainly.core.registry import choice
 from plainly.metrics.means import CheckedMetric
-from plainly.protocol import Better, Floats, Needs
-from plainly.registry import choice
 from plainly.text import ngrams
 from plainly.text.ngrams import ORDER
 from plainly.text.ragged import Ints

@@ -6,13 +6,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from plainly.errors import BadSpec
-from plainly.evalset import EvalSet
+from plainly.core.errors import BadSpec
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Better, Floats, Needs
+from plainly.core.registry import choice
 from plainly.metrics.bleu import ROW_WIDTH, Bleu
 from plainly.metrics.means import CheckedMetric, MeanMetric
 from plainly.metrics.readability import Fkgl
-from plainly.protocol import Better, Floats, Needs
-from plainly.registry import choice
 from plainly.text.ngrams import ORDER
 from plainly.text.tokenise import TOKENISERS
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from plainly.errors import BadSpec
-from plainly.evalset import EvalSet
+from plainly.core.errors import BadSpec
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Better, Floats, Needs
 from plainly.metrics.means import CheckedMetric
-from plainly.protocol import Better, Floats, Needs
 
 _PUNCTUATION = frozenset(string.punctuation)
 

@@ -13,12 +13,13 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from plainly import limits, protocol
-from plainly.errors import BadInput, BadSpec
-from plainly.evalset import EvalSet
+from plainly.core import limits
+from plainly.core import metric as protocol
+from plainly.core.errors import BadInput, BadSpec
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Better, Floats, Needs
+from plainly.core.registry import choice
 from plainly.metrics.means import mean_rows, means
-from plainly.protocol import Better, Floats, Needs
-from plainly.registry import choice
 
 
 @dataclass(frozen=True, repr=False)

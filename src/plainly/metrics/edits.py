@@ -12,10 +12,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from rapidfuzz.distance import Indel, Levenshtein
 
-from plainly import limits
-from plainly.evalset import EvalSet
+from plainly.core import limits
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Floats
 from plainly.metrics.means import MeanMetric, mean_rows, means, ratio
-from plainly.protocol import Floats
 from plainly.text import counts, tokenise
 from plainly.text.counts import Sentences
 from plainly.text.keytable import KeyTable, firsts, pairs

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from plainly.files import read_shipped
-from plainly.protocol import Metric
+from plainly.core.files import read_shipped
+from plainly.core.metric import Metric
 
 # The parameters of metrics that name a model or a parser.
 _MODELS = ("model", "checkpoint", "encoder", "parser", "qa", "qg", "bertscore", "weighter", "answers")

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from plainly.evalset import EvalSet
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Better, Floats, Needs
 from plainly.metrics.means import CheckedMetric, MeanMetric, mean_rows, ratio
-from plainly.protocol import Better, Floats, Needs
 from plainly.text import counts
 from plainly.text import sentences as splitter
 from plainly.text.counts import Sentences

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from plainly.evalset import EvalSet
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Better, Floats, Needs
+from plainly.core.registry import choice
 from plainly.metrics.means import CheckedMetric, ratio
-from plainly.protocol import Better, Floats, Needs
-from plainly.registry import choice
 from plainly.text import counts
 from plainly.text.counts import AnySyllables, Sentences
 from plainly.text.languages import CODES, ReadabilityFormula, language

@@ -8,10 +8,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from plainly import registry
-from plainly.errors import PlainlyError
+from plainly.core import registry
+from plainly.core.errors import PlainlyError
+from plainly.core.metric import Metric
 from plainly.metrics.evidence import evidence
-from plainly.protocol import Metric
 from plainly.text.languages.detection import named
 
 ANY, OF_MODEL = "any", "model"

@@ -4,22 +4,19 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
-from plainly.errors import BadSpec, needing
-from plainly.evalset import EvalSet
+from plainly.core.errors import BadSpec, needing
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Better, Floats, Needs
 from plainly.metrics.means import CheckedMetric, mean_rows, means, ratio
-from plainly.protocol import Better, Floats, Needs
 from plainly.text.languages import CODES
-from plainly.text.words import words
+from plainly.text.words import FUNCTION_WORDS, words
 
-# Words that say how a sentence is built, not what it is about; tseval leaves such words out of its quartile. In other
-# languages than English these are the most frequent ones.
-FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text(encoding="utf-8").split())
 _RANKED = 50_000
+# tseval leaves function words out of its quartile; in other languages than English these are the most frequent words.
 _FUNCTION_WORDS = 130
 _LONGEST = 200  # characters of a word that may be known
 _RARE = 3.0  # less than once in a million words

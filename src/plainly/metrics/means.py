@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from plainly.files import read_shipped
-from plainly.protocol import Better, Floats, Metric, Needs
-from plainly.registry import choice
+from plainly.core.files import read_shipped
+from plainly.core.metric import Better, Floats, Metric, Needs
+from plainly.core.registry import choice
 
 _DETAILS = read_shipped(__file__, "details.toml")
 

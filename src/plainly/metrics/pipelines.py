@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from plainly.errors import BadInput, DataUnavailable, needing
+from plainly.core.errors import BadInput, DataUnavailable, needing
 
 
 @lru_cache(maxsize=4)

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from plainly.evalset import EvalSet
-from plainly.protocol import Floats
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Floats
 from plainly.text import sentences
 from plainly.text.ngrams import ORDER, Block, Counts, Match, Numbers, add_up
 from plainly.text.ragged import Ints

@@ -4,12 +4,12 @@ import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from plainly import limits, registry
-from plainly.errors import BadInput, way
-from plainly.evalset import Absent, EvalSet
-from plainly.progress import Progress, Tell, silent, unseen, whole
-from plainly.protocol import Floats, Metric, suited
-from plainly.sampling import Sampling
+from plainly.core import limits, registry
+from plainly.core.errors import BadInput, way
+from plainly.core.evalset import Absent, EvalSet
+from plainly.core.metric import Floats, Metric, suited
+from plainly.core.progress import Progress, Tell, silent, unseen, whole
+from plainly.core.sampling import Sampling
 from plainly.scoring.scores import Evaluation, Scores, SystemScores
 from plainly.scoring.signature import Signature, reference_range
 from plainly.stats.resample import Draws, PoissonResampler, Resampler, interval

@@ -12,12 +12,12 @@ from typing import Literal
 
 import numpy as np
 
-from plainly.errors import BadInput
-from plainly.evalset import EvalSet
-from plainly.protocol import Floats
-from plainly.render.numbers import listed
-from plainly.result import Note
-from plainly.sampling import Sampling
+from plainly.core.errors import BadInput
+from plainly.core.evalset import EvalSet
+from plainly.core.formatting import listed
+from plainly.core.metric import Floats
+from plainly.core.result import Note
+from plainly.core.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scores import Evaluation, Scores
 from plainly.stats.resample import Resampler, interval, sum_by_group, variant_totals

@@ -10,15 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plainly.errors import BadInput, way
-from plainly.evalset import EvalSet
-from plainly.protocol import Metric
-from plainly.result import Record, Table
+from plainly.core.errors import BadInput, way
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Metric
+from plainly.core.result import Record, Table
 from plainly.scoring.evaluate import estimated, evaluate
 from plainly.scoring.scores import Evaluation, Scores
 
-# A system that writes what a reference says so often, on so many items that it changed, is a reference.
-_SAME, _FEWEST = 0.95, 10
 _SOURCES = way("sources=", "--source FILE")
 HELD_OUT = "(held-out reference)"
 
@@ -35,28 +33,6 @@ def rows(evalset: EvalSet, *, seed: int) -> dict[str, tuple[str, ...]]:
         "(empty)": ("",) * len(evalset),
         "(shuffled words)": tuple(" ".join(w[at] for at in rng.permutation(len(w))) for w in words),
     }
-
-
-def reference_systems(
-    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], items: Sequence[int] | None = None
-) -> dict[str, list[int]]:
-    """Systems that are references, with the items that show it: a reference scored against itself beats everyone.
-
-    Items whose output is the source do not count: people leave sentences as they are, too.
-    """
-    if not evalset.references:
-        return {}
-    chosen = [item for item in (range(len(evalset)) if items is None else items) if evalset.references[item]]
-    references = {item: [text.split() for text in evalset.references[item]] for item in chosen}
-    shown: dict[str, list[int]] = {}
-    for system, texts in outputs.items():
-        words = {item: texts[item].split() for item in chosen}
-        if evalset.has_sources:
-            words = {item: said for item, said in words.items() if said != evalset.sources[item].split()}
-        same = [item for item, said in words.items() if said in references[item]]
-        if len(words) >= _FEWEST and len(same) >= _SAME * len(words):
-            shown[system] = same
-    return shown
 
 
 def against_itself(evaluation: Evaluation, spec: str) -> tuple[str, ...]:

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput, did_you_mean, way
-from plainly.evalset import EvalSet
-from plainly.inputs.batch import Reading
+from plainly.core.errors import BadInput, did_you_mean, way
+from plainly.core.evalset import EvalSet
+from plainly.core.formatting import counted, interval
+from plainly.core.metric import Floats, Metric
+from plainly.core.result import Note, Record, Result, Table, warnings
+from plainly.core.sampling import Sampling
 from plainly.metrics.languages import asked_as
-from plainly.protocol import Floats, Metric
-from plainly.render.numbers import counted, interval
-from plainly.result import Note, Record, Result, Table, warnings
-from plainly.sampling import Sampling
 from plainly.scoring.signature import Signature, reference_range
-from plainly.scoring.sums import ExactSum
 from plainly.stats.estimate import Estimate
+from plainly.stats.exact_sum import ExactSum
+from plainly.streaming.batches import Reading
 
 if TYPE_CHECKING:
     from plainly.scoring.sanity import LeaveOneOut
@@ -310,9 +310,9 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     @cached_property
     def reference_systems(self) -> tuple[str, ...]:
         """Systems that are references and score against themselves, as far as the texts are at hand."""
-        from plainly.scoring import sanity
+        from plainly.io.faults.content import reference_systems
 
-        return tuple(sanity.reference_systems(self.evalset, self.outputs or {})) if self.units == "items" else ()
+        return tuple(reference_systems(self.evalset, self.outputs or {})) if self.units == "items" else ()
 
     def _about(self) -> str:
         fewest, most = _references(self)

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 
 import plainly
-from plainly import protocol
-from plainly.evalset import EvalSet
-from plainly.protocol import Metric
+from plainly.core import metric as protocol
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Metric
 
 _TEXT = re.compile(
     r"(?P<spec>.*?)(?:\|refs:(?P<refs>[\d-]+))?\|data:(?P<data>[^|]*)(?P<rest>(?:\|[^|:]+:[^|]*)*)", re.DOTALL

@@ -20,23 +20,24 @@ from typing import Literal
 import numpy as np
 
 import plainly
-from plainly import protocol, registry
-from plainly.engines import Engine, needs_gpu
-from plainly.errors import BadInput
-from plainly.evalset import EvalSet, shown_fingerprint
-from plainly.inputs.batch import Reading
-from plainly.inputs.corpus import Corpus
-from plainly.inputs.parts import Part
-from plainly.machine import handling
-from plainly.progress import Progress, Tell, unseen
-from plainly.protocol import Floats, Metric, Needs
-from plainly.sampling import Sampling
+from plainly.core import metric as protocol
+from plainly.core import registry
+from plainly.core.errors import BadInput
+from plainly.core.evalset import EvalSet, shown_fingerprint
+from plainly.core.machine import handling
+from plainly.core.metric import Floats, Metric, Needs
+from plainly.core.progress import Progress, Tell, unseen
+from plainly.core.sampling import Sampling
 from plainly.scoring.evaluate import DEFAULT, Metrics, checked_metrics, estimated, from_rows, measure
 from plainly.scoring.scores import Evaluation, Scores
-from plainly.scoring.segments import SegmentWriter
 from plainly.scoring.signature import Signature
-from plainly.scoring.sums import BinOrder
-from plainly.scoring.totals import State, Totals
+from plainly.stats.exact_sum import BinOrder
+from plainly.streaming.batches import Reading
+from plainly.streaming.binned_sums import State, Totals
+from plainly.streaming.corpus import Corpus
+from plainly.streaming.engines import Engine, needs_gpu
+from plainly.streaming.parts import Part
+from plainly.streaming.segments import SegmentWriter
 
 OnError = Literal["stop", "set-aside"]
 # A corpus with at most this many scores (items × systems × metrics) is held, and everything can be asked of it.

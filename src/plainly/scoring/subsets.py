@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput, UnknownName, way
-from plainly.evalset import EvalSet
-from plainly.result import Note, Table
+from plainly.core.errors import BadInput, UnknownName, way
+from plainly.core.evalset import EvalSet
+from plainly.core.result import Note, Table
 from plainly.scoring.evaluate import estimated
 from plainly.scoring.scores import Evaluation, Scores
 

@@ -14,8 +14,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput
-from plainly.sampling import Sampling
+from plainly.core.errors import BadInput
+from plainly.core.sampling import Sampling
 from plainly.stats.agreement import ratio
 from plainly.stats.estimate import Estimate
 from plainly.stats.resample import Floats, Resampler, middle

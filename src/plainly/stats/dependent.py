@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plainly.errors import BadInput
+from plainly.core.errors import BadInput
 from plainly.stats.agreement import ratio
 from plainly.stats.correlate import correlation
 from plainly.stats.resample import Floats, sum_by_group

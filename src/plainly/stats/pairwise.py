@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput
-from plainly.sampling import Sampling
+from plainly.core.errors import BadInput
+from plainly.core.sampling import Sampling
 from plainly.stats.agreement import ratio
 from plainly.stats.correlate import draws, percentile
 from plainly.stats.estimate import Estimate

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plainly.sampling import Sampling
+from plainly.core.sampling import Sampling
 from plainly.stats.estimate import Estimate
 from plainly.stats.resample import Floats, Resampler, middle
 

@@ -12,8 +12,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput
-from plainly.sampling import Sampling
+from plainly.core.errors import BadInput
+from plainly.core.sampling import Sampling
 from plainly.stats.estimate import Estimate
 
 Floats = npt.NDArray[np.float64]

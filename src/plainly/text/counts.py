@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from plainly.errors import BadSpec, DataUnavailable, needing
+from plainly.core.errors import BadSpec, DataUnavailable, needing
 from plainly.text import sentences, syllables
 from plainly.text.chunkindex import ChunkMemo
 from plainly.text.languages import language as known_language

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from plainly.evalset import EvalSet
+from plainly.core.evalset import EvalSet
 from plainly.text.keytable import KeyTable, firsts, pairs
 from plainly.text.ragged import Ints, Ragged, stretches
 from plainly.text.tokenise import Vocabulary, vocabulary

@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from importlib import resources, util
 
-from plainly.errors import MissingExtra
-from plainly.files import read_shipped
+from plainly.core.errors import MissingExtra
+from plainly.core.files import read_shipped
 
 Counter = Callable[[str], int]
 

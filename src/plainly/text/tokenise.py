@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from plainly.errors import BadSpec, did_you_mean, needing
+from plainly.core.errors import BadSpec, did_you_mean, needing
 from plainly.text.chunkindex import ChunkIndex
 from plainly.text.languages import CODES
 from plainly.text.ragged import Ragged

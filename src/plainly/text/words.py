@@ -7,9 +7,12 @@ Scripts written without spaces (Chinese, Japanese) have a word per character, fo
 import re
 import unicodedata
 from functools import cache
+from pathlib import Path
 
 from plainly.text.languages import language as known_language
 
+# Words that say how a sentence is built, not what it is about.
+FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text(encoding="utf-8").split())
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _CHARACTER = rf"[^\W_{_UNSPACED}]"
 _JOIN = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from plainly.errors import BadInput
+from plainly.core.errors import BadInput
 from plainly.typology.vocabulary import NONE, canonical, known, operation
 
 TextSide = Literal["source", "output"]

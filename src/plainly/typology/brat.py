@@ -8,7 +8,7 @@ nothing is lost on the way there and back.
 import re
 from collections.abc import Iterable, Sequence
 
-from plainly.errors import BadInput
+from plainly.core.errors import BadInput
 from plainly.typology.annotation import SIDES, Group, Pair
 from plainly.typology.vocabulary import canonical
 from plainly.typology.yawat import parse_corpus, write_corpus

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from plainly.typology.align import ENDING, HASH, KIND_COLUMN, LENGTH, LOWER, SHAPE, STEM, AlignedSide
-from plainly.typology.lexicon import KIND
+from plainly.text.lexicon import KIND
+from plainly.text.parse import Parse
+from plainly.text.word_alignment import ENDING, HASH, KIND_COLUMN, LENGTH, LOWER, SHAPE, STEM, AlignedSide
 
 Ints = npt.NDArray[np.int64]
 Number = TypeVar("Number", np.int32, np.int64)
@@ -280,3 +281,43 @@ def _counterparts(own: AlignedSide, other: AlignedSide) -> npt.NDArray[np.int32]
 
 def _bucket(values: Ints) -> Ints:
     return np.searchsorted(_LIMITS, values, side="right").astype(np.int64)
+
+
+def parse_values(parses: Sequence[Parse], state: Ints, kind: Ints) -> list[Ints]:
+    """Facts from parses, padded to a batch: tags and relations of a word, its head, and the top of its stretch.
+
+    What decides whether a deletion is a modifier, a clause or something else is how its topmost word hangs on the rest;
+    so each word also looks at the top of the unaligned stretch that it stands in.
+    """
+    width = state.shape[1]
+    padded = np.zeros((3, *state.shape), dtype=np.int64)
+    for at, parse in enumerate(parses):
+        size = min(len(parse.tags), width)
+        padded[:, at, :size] = [values[:size] for values in parse]
+    tags, relations, heads = padded
+    heads = np.minimum(heads, width - 1)
+    column = np.broadcast_to(np.arange(width), state.shape)
+    run = Runs(state).start
+    top = column.copy()
+    for _ in range(8):
+        above = take(heads, top)
+        top = np.where(take(run, above) == run, above, top)
+    over = take(heads, top)
+    top_tag, top_relation, over_state = take(tags, top), take(relations, top), take(state, over)
+    size = np.minimum(np.abs(top - column), 3)
+    return [
+        tags * 8 + state,
+        relations * 8 + state,
+        (take(tags, heads) * 64 + relations) * 8 + state,
+        (relations * 8 + state) * 8 + take(state, heads),
+        top_relation * 8 + state,
+        top_tag * 8 + state,
+        (top_relation * 32 + kind) * 8 + state,
+        (top_relation * 8 + over_state) * 8 + state,
+        (take(tags, over) * 8 + over_state) * 8 + state,
+        (top_relation * 4 + size) * 8 + state,
+        shift(tags, 1) * 8 + state,
+        shift(tags, -1) * 8 + state,
+        shift(relations, 1) * 8 + state,
+        shift(relations, -1) * 8 + state,
+    ]

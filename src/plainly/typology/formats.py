@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from plainly import data
-from plainly.errors import BadInput
-from plainly.files import write_whole
-from plainly.inputs.lines import read_lines, read_text
+from plainly.core.errors import BadInput
+from plainly.core.files import write_whole
+from plainly.io.lines import read_lines, read_text
 from plainly.typology.annotation import SIDES, Group, Pair
 from plainly.typology.brat import read_brat, write_brat
 from plainly.typology.swipe import read_pages

@@ -10,14 +10,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from plainly.errors import BadInput, UnknownName, way
-from plainly.progress import Tell, silent
+from plainly.core.errors import BadInput, UnknownName, way
+from plainly.core.progress import Tell, silent
+from plainly.text.lexicon import Words, tokenise
+from plainly.text.parse import DEFAULT_MODEL, Parse, Parser
+from plainly.text.pieces import pieces
 from plainly.typology.annotation import Group, Pair
 from plainly.typology.groups import build_groups, by_place, moved
-from plainly.typology.lexicon import Words, tokenise
 from plainly.typology.network import NetworkWeights, load, predict
-from plainly.typology.parse import DEFAULT_MODEL, Parse, Parser
-from plainly.typology.pieces import pieces
 from plainly.typology.pipeline import PairBatch, batches, facts
 from plainly.typology.refine import refine
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput
-from plainly.files import write_whole
+from plainly.core.errors import BadInput
+from plainly.core.files import write_whole
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]

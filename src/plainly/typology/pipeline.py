@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plainly.typology.align import KIND_COLUMN, Aligned, align
-from plainly.typology.features import Ints, features, hashed, shift, status
-from plainly.typology.lexicon import Words
+from plainly.text.lexicon import Words
+from plainly.text.parse import Parse
+from plainly.text.word_alignment import KIND_COLUMN, Aligned, align
+from plainly.typology.features import Ints, features, hashed, parse_values, shift, status
 from plainly.typology.network import NEIGHBOURS
-from plainly.typology.parse import Parse, parse_values
 from plainly.typology.rules import AlignedText, PairLabels, label_pair
 from plainly.typology.vocabulary import NONE, all_labels
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from plainly.typology.lexicon import BE, CONTENT, KIND, stem
+from plainly.text.lexicon import BE, CONTENT, KIND, stem
 from plainly.typology.rules import AlignedText, PairLabels
 from plainly.typology.vocabulary import NONE
 

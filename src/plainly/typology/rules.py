@@ -7,7 +7,8 @@ words of one root changed their form, words in the same gap on both sides replac
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plainly.typology.lexicon import BE, CONTENT, KIND
+from plainly.text.lexicon import BE, CONTENT, KIND
+from plainly.text.word_alignment import runs
 from plainly.typology.vocabulary import NONE
 
 PairLabels = tuple[list[str], list[str]]  # of every token of the source and of the output
@@ -156,14 +157,3 @@ def _splits(output: AlignedText, target: list[str]) -> None:
                 if output.links[following] >= 0 or target[following] not in ("inoth", "inprop", "inmod"):
                     break
                 target[following] = "incst"
-
-
-def runs(places: Sequence[int]) -> list[list[int]]:
-    """Places, in order, that stand side by side."""
-    parts: list[list[int]] = []
-    for at in places:
-        if parts and parts[-1][-1] == at - 1:
-            parts[-1].append(at)
-        else:
-            parts.append([at])
-    return parts

@@ -11,8 +11,8 @@ from itertools import compress, cycle, repeat
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput, way
-from plainly.evalset import EvalSet
+from plainly.core.errors import BadInput, way
+from plainly.core.evalset import EvalSet
 from plainly.typology.annotation import Pair, squeeze
 from plainly.typology.formats import load
 from plainly.typology.label import labeller

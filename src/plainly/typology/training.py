@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plainly.errors import BadInput, needing
-from plainly.progress import Progress, unseen
+from plainly.core.errors import BadInput, needing
+from plainly.core.progress import Progress, unseen
+from plainly.text.lexicon import Words
+from plainly.text.parse import Parser
 from plainly.typology.annotation import SIDES, Pair, token_labels
 from plainly.typology.features import Ints
 from plainly.typology.label import Labeller
-from plainly.typology.lexicon import Words
 from plainly.typology.network import NEIGHBOURS, NetworkWeights
-from plainly.typology.parse import Parser
 from plainly.typology.pipeline import batches, facts
 
 LabelSets = tuple[Sequence[str], Sequence[str]]  # those of the source, those of the output

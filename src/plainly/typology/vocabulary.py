@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
-from plainly.errors import BadInput, UnknownName
-from plainly.files import read_shipped
+from plainly.core.errors import BadInput, UnknownName
+from plainly.core.files import read_shipped
 
 Side = Literal["source", "output", "both"]
 Computational = Literal["add", "delete", "replace", "other"]

@@ -7,7 +7,7 @@ the file was canonical: one line feed after each line, one space between groups,
 import re
 from collections.abc import Sequence
 
-from plainly.errors import BadInput
+from plainly.core.errors import BadInput
 from plainly.typology.annotation import Group, Pair
 from plainly.typology.vocabulary import canonical
 

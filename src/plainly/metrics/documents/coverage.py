@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from plainly.evalset import EvalSet
-from plainly.metrics.documents.align import align_many
-from plainly.metrics.documents.alignment import HAPPENED, Alignment
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Floats
 from plainly.metrics.means import MeanMetric, ratio
-from plainly.protocol import Floats
 from plainly.text.languages import language as known_language
+from plainly.text.sentence_aligner import align_many
+from plainly.text.sentence_alignment import HAPPENED, Alignment
 
 _BLOCK = 64  # documents whose alignments are held at once
 _OF_SOURCE = (*(name for name in HAPPENED if name != "added"), "moved")

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from plainly.errors import BadSpec, did_you_mean
-from plainly.files import read_shipped
+from plainly.core.errors import BadSpec, did_you_mean
+from plainly.core.files import read_shipped
 
 _FILES = Path(__file__).parent.glob("??.toml")
 CODES: tuple[str, ...] = ("en", *sorted({path.stem for path in _FILES} - {"en"}))

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from plainly.errors import UnknownName
-from plainly.files import read_shipped
+from plainly.core.errors import UnknownName
+from plainly.core.files import read_shipped
 
 _KNOWN = read_shipped(__file__, "detection.toml")
 NAMES: dict[str, str] = _KNOWN["names"]

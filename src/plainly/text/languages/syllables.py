@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from plainly.errors import needing
+from plainly.core.errors import needing
 from plainly.text.languages import Language, language
 
 _PARTS = re.compile(r"[0-9]+|[^\W\d_]+")

@@ -1,0 +1,121 @@
+"""Stop a build, or an answer, when the text is not simpler, not faithful, or not fit to show.
+
+>>> outcome = gate(sources=["The canine left."], outputs=["Certainly! The dog left."], preset="quick")
+>>> outcome.passed, [finding.rule for finding in outcome.findings]
+(False, ['preamble'])
+"""
+
+import dataclasses
+import datetime
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+from plainly.checks.corpus_rules import Decision, decide_limit, decide_margin
+from plainly.checks.item_rules import Finding, findings
+from plainly.checks.outcome import Gate
+from plainly.checks.rules import PRESETS, Rules, chosen, preset_text
+from plainly.core.arguments import public
+from plainly.core.errors import BadInput, UnknownName, way
+from plainly.core.progress import Progress, unseen
+from plainly.core.sampling import Sampling, SamplingOptions
+from plainly.io.texts import Inputs, TextArguments, take
+from plainly.scoring.score import asked
+from plainly.scoring.scores import Evaluation
+
+__all__ = ["PRESETS", "Decision", "Finding", "Gate", "Rules", "gate", "preset_text"]
+
+Undecided = Literal["fail", "pass"]
+
+
+class GateOptions(TextArguments, SamplingOptions, total=False):
+    """What gate takes beside its own options."""
+
+    sampling: Sampling
+    progress: Progress
+
+
+@public
+def gate(
+    data: Any = None,
+    *,
+    rules: str | Path | Rules | None = None,
+    preset: str | None = None,
+    require: Iterable[str] = (),
+    not_worse_than: Iterable[str] = (),
+    undecided: Undecided = "fail",
+    today: datetime.date | None = None,
+    **options: Unpack[GateOptions],
+) -> Gate:
+    """Hold outputs to rules: those of a file or a ``preset``, and ``require=["quality >= 55"]`` and its like.
+
+    A baseline of ``not_worse_than`` is one of the systems; it is not judged itself. Rules for the corpus are decided by
+    intervals; one that cannot be decided fails unless ``undecided="pass"``.
+    """
+    if undecided not in ("fail", "pass"):
+        raise BadInput(f"undecided is 'fail' or 'pass', not {undecided!r}.")
+    asked_for = chosen(rules, preset).with_more(require, not_worse_than)
+    if asked_for.empty:
+        rule = way("require=['sari >= 38']", "--require 'sari >= 38'")
+        raise BadInput(f"There is no rule. Give a rules file, {rule}, or a preset: {', '.join(PRESETS)}")
+    if asked_for.needs_baseline and not asked_for.not_worse:
+        baseline = way("not_worse_than=['old:sari:0.5']", "--not-worse-than old.jsonl:sari:0.5")
+        raise BadInput(f"These rules compare with a baseline, and none is named: {baseline}")
+    progress, sampling = options.pop("progress", unseen), options.pop("sampling", None)
+    drawing = {name: options.pop(name) for name in SamplingOptions.__annotations__ if name in options}  # type: ignore[misc]
+    sampling = sampling or Sampling(**drawing)
+    inputs = data if isinstance(data, Inputs) else take(data, **options)  # type: ignore[misc]
+    baselines = {margin.text: _baseline(margin.baseline, inputs) for margin in asked_for.not_worse}
+    judged = [name for name in inputs.outputs if name not in baselines.values()]
+    if not judged:
+        raise BadInput("There is nothing to judge beside the baseline. Name another file of outputs.")
+    evaluation = None
+    if asked_for.specs:
+        evaluation = asked(inputs, metrics=list(asked_for.specs), sampling=sampling, progress=progress, advice=False)
+    day = today or datetime.date.today()
+    verdicts: list[Decision] = []
+    seen: list[Finding] = []
+    for system in judged:
+        if evaluation is not None:
+            verdicts += _verdicts(asked_for, system, baselines, evaluation, sampling, day)
+        scores = evaluation.systems[system] if evaluation is not None else {}
+        seen += findings(
+            asked_for,
+            inputs.evalset.sources if inputs.evalset.has_sources else None,
+            inputs.outputs[system],
+            {spec: scores[spec].segments for spec in {limit.spec for limit in asked_for.items}},
+            ids=inputs.evalset.ids,
+            system=system,
+            today=day,
+        )
+    expired = tuple(waiver for waiver in asked_for.waivers if waiver.until < day)
+    outputs = {system: inputs.outputs[system] for system in judged}
+    return Gate(inputs.evalset, outputs, asked_for, tuple(verdicts), tuple(seen), undecided, expired, evaluation)
+
+
+def _baseline(written: str, inputs: Inputs) -> str:
+    from plainly.io.files import stem
+
+    for name in (written, stem(written)):
+        if name in inputs.outputs:
+            return name
+    raise UnknownName("baseline", written, inputs.outputs, see="plainly gate --help")
+
+
+def _verdicts(
+    rules: Rules,
+    system: str,
+    baselines: Mapping[str, str],
+    evaluation: Evaluation,
+    sampling: Sampling,
+    today: datetime.date,
+) -> list[Decision]:
+    grouped = evaluation.evalset.groups is not None
+    verdicts = [
+        decide_limit(limit, evaluation.systems[system][limit.spec], sampling, grouped=grouped)
+        for limit in rules.require
+    ]
+    verdicts += [
+        decide_margin(margin, system, baselines[margin.text], evaluation, sampling) for margin in rules.not_worse
+    ]
+    return [dataclasses.replace(verdict, waived=rules.waived(verdict.rule, "", today)) for verdict in verdicts]

@@ -1,0 +1,209 @@
+"""Names of metrics and the specs that choose them: ``sari(variant=hf)`` is text that stands for a value."""
+
+import dataclasses
+import importlib
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from plainly.core.errors import BadSpec, BrokenPlugin, UnknownName, did_you_mean
+from plainly.core.metric import Floats, Metric
+
+# Every metric that comes with plainly. Adding one: its class in one file, and its line here.
+METRICS = {
+    "sari": "plainly.metrics.sari:Sari",
+    "bleu": "plainly.metrics.bleu:Bleu",
+    "ibleu": "plainly.metrics.bleu_variants:IBleu",
+    "tbleu": "plainly.metrics.bleu_variants:TBleu",
+    "fkbleu": "plainly.metrics.bleu_variants:FkBleu",
+    "chrf": "plainly.metrics.chrf:Chrf",
+    "fkgl": "plainly.metrics.readability:Fkgl",
+    "flesch": "plainly.metrics.readability:Flesch",
+    "ari": "plainly.metrics.readability:Ari",
+    "coleman_liau": "plainly.metrics.readability:ColemanLiau",
+    "smog": "plainly.metrics.readability:Smog",
+    "gunning_fog": "plainly.metrics.readability:GunningFog",
+    "readability": "plainly.metrics.formulas:Readability",
+    "levenshtein": "plainly.metrics.edits:LevenshteinEdits",
+    "edits": "plainly.metrics.edits:Edits",
+    "compression": "plainly.metrics.edits:Compression",
+    "easse-quality": "plainly.metrics.edits:EasseQuality",
+    "splits": "plainly.metrics.form:Splits",
+    "length": "plainly.metrics.form:Length",
+    "lexical": "plainly.metrics.lexical:Lexical",
+    "coverage": "plainly.metrics.documents.coverage:Coverage",
+    "coherence": "plainly.metrics.documents.coherence:Coherence",
+    "doc-sle": "plainly.learned.doc_sle:DocSle",
+    "command": "plainly.metrics.command:Command",
+    "sle": "plainly.learned.sle:Sle",
+    "quality": "plainly.learned.quality:Quality",
+    "fluency": "plainly.learned.quality:Fluency",
+    "cefr": "plainly.learned.cefr:Cefr",
+    "meaning": "plainly.learned.meaning:Meaning",
+    "facts": "plainly.factcheck.metric:Facts",
+    "sle-multilingual": "plainly.learned.multilingual:SleMultilingual",
+    "meaning-multilingual": "plainly.learned.multilingual:MeaningMultilingual",
+    "samsa": "plainly.learned.events:Samsa",
+    "sle-published": "plainly.learned.adapters.regressors:PublishedSle",
+    "cefr-published": "plainly.learned.adapters.levels:PublishedCefr",
+    "meaningbert": "plainly.learned.adapters.regressors:MeaningBert",
+    "entailment": "plainly.learned.adapters.regressors:Entailment",
+    "regressor": "plainly.learned.adapters.regressors:Regressor",
+    "bertscore": "plainly.learned.adapters.bertscore:BertScore",
+    "lens": "plainly.learned.adapters.lens:Lens",
+    "lens-salsa": "plainly.learned.adapters.lens:LensSalsa",
+    "questeval": "plainly.learned.adapters.questeval:QuestEval",
+}
+_SENTENCE_ENCODER = "plainly.learned.encoder:embed"
+ENTRY_POINT_GROUP = "plainly.metrics"
+
+_PARTS = ("name", "needs", "better", "outputs", "measure", "score")
+_SPEC = re.compile(r"\s*([\w.+-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+def names() -> tuple[str, ...]:
+    """Every metric name that can be used in a spec, built in or from an installed plugin."""
+    return tuple(sorted({*METRICS, *_plugins()}))
+
+
+def metric_class(name: str) -> type[Any]:
+    """The class behind a name; its module is imported only now."""
+    target = METRICS.get(name)
+    if target is None:
+        return _plugin(name)
+    module, _, attribute = target.partition(":")
+    named: type[Any] = getattr(importlib.import_module(module), attribute)
+    return named
+
+
+def sentence_encoder() -> Callable[[Sequence[str]], Sequence[Floats]]:
+    """The function that turns sentences into vectors, for metrics that align by meaning."""
+    module, _, attribute = _SENTENCE_ENCODER.partition(":")
+    encode: Callable[[Sequence[str]], Sequence[Floats]] = getattr(importlib.import_module(module), attribute)
+    return encode
+
+
+def _plugin(name: str) -> type[Any]:
+    """The class that an installed plugin brings, or an error that names the plugin: it may do anything on import."""
+    target = _plugins().get(name)
+    if target is None:
+        raise UnknownName("metric", name, names(), see="plainly metrics")
+    try:
+        named = importlib.import_module(target.partition(":")[0])
+        for attribute in target.partition(":")[2].split("."):
+            named = getattr(named, attribute)
+        if not (isinstance(named, type) and dataclasses.is_dataclass(named)):
+            raise TypeError("it is no class made with @dataclass")
+        lacking = [part for part in _PARTS if not hasattr(named, part)]
+        if lacking:
+            raise TypeError(f"it has no {lacking[0]}")
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # SystemExit too: somebody's module must not end plainly
+        why = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        raise BrokenPlugin(
+            f"The metric {name!r} comes from a plugin ({target}) that cannot be loaded: {why}. Mend or uninstall it."
+        ) from error
+    return named
+
+
+def metric(spec: str | Metric) -> Metric:
+    """The metric that a spec names; a metric passes through, so both can be given wherever one is wanted."""
+    if not isinstance(spec, str):
+        if not (hasattr(spec, "measure") and hasattr(spec, "score")):
+            raise BadSpec(f"A metric has the methods measure and score; {type(spec).__name__} has not.")
+        return spec
+    parsed = _SPEC.fullmatch(spec)
+    if parsed is None:
+        raise BadSpec(f"Cannot read the metric {spec!r}. Write a name, or name(parameter=value,…): sari(variant=hf)")
+    name, arguments = parsed[1], parsed[2]
+    cls = metric_class(name)
+    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
+    hints = typing.get_type_hints(cls)
+    given: dict[str, Any] = {}
+    for argument in split_specs(arguments or ""):
+        key, equals, text = (part.strip() for part in argument.partition("="))
+        if not equals:
+            raise BadSpec(f"In {spec!r}, {argument!r} is not of the form parameter=value.")
+        if key not in fields:
+            if moved := getattr(cls, "moved", {}).get(key):
+                raise BadSpec(
+                    f"{name} has no parameter {key!r}: what had it is now called {moved}. Write: {moved}({arguments})"
+                )
+            known = ", ".join(fields) or "none"
+            raise BadSpec(f"{name} has no parameter {key!r}.{did_you_mean(key, fields)} Its parameters: {known}")
+        if key in given:
+            raise BadSpec(f"In {spec!r}, {key!r} is given twice.")
+        given[key] = _value(text, hints[key], where=f"{name}({key}=…)")
+    built: Metric = cls(**given)
+    return built
+
+
+def split_specs(text: str) -> list[str]:
+    """Split at commas that are not inside parentheses: ``sari(variant=hf,delete=f1),bleu`` names two metrics."""
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+            if depth < 0:
+                break
+        elif character == "," and depth == 0:
+            parts.append(text[start:position])
+            start = position + 1
+    if depth != 0:
+        raise BadSpec(f"The parentheses in {text!r} do not match.")
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]
+
+
+def choice(value: str, allowed: Iterable[str], *, parameter: str) -> None:
+    """Raise unless ``value`` is one of the allowed; for use in a metric's ``__post_init__``."""
+    allowed = tuple(allowed)
+    if value not in allowed:
+        raise BadSpec(
+            f"{parameter}={value!r} is not known.{did_you_mean(value, allowed)} It may be: {', '.join(allowed)}"
+        )
+
+
+def _value(text: str, hint: Any, *, where: str) -> Any:
+    kinds = set(_kinds(hint))
+    if type(None) in kinds and text.lower() == "none":
+        return None
+    if bool in kinds:
+        if text.lower() in _TRUTH:
+            return _TRUTH[text.lower()]
+        raise BadSpec(f"{where} is true or false, not {text!r}.")
+    for kind in (int, float):
+        if kind in kinds:
+            try:
+                return kind(text)
+            except ValueError:
+                if kind is int and float in kinds:
+                    continue
+                raise BadSpec(f"{where} is a number, not {text!r}.") from None
+    return text
+
+
+def _kinds(hint: Any) -> Iterator[type]:
+    origin = typing.get_origin(hint)
+    if origin is typing.Literal:
+        yield from {type(value) for value in typing.get_args(hint)}
+    elif origin in (typing.Union, types.UnionType):
+        for part in typing.get_args(hint):
+            yield from _kinds(part)
+    else:
+        yield hint
+
+
+def _plugins() -> dict[str, str]:
+    from importlib.metadata import entry_points
+
+    try:
+        return {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
+    except Exception:  # the records of some installed package are damaged, which is not for plainly to mend
+        return {}

@@ -1,0 +1,135 @@
+"""What every question returns: something that can be counted, stored, shown and read, each in one way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from plainly.core.errors import for_python, needing
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+Record = dict[str, Any]
+# claim: what may be said; warning: what may be wrong, with a code; about: how it was made and what it cannot show.
+Kind = Literal["claim", "warning", "about"]
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text, ready to be shown. Columns but the first are numbers and set to the right.
+
+    ``minor`` columns may be left out, with a word, where a terminal is too narrow for all.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
+    notes: tuple[str, ...] = ()
+    text_columns: frozenset[int] = frozenset({0})
+    minor: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Note:
+    """A sentence that belongs to a result.
+
+    A warning has a code that ``plainly doctor --explain`` explains, ``where`` it was seen (a system, the references),
+    and the ids of the items in which it was seen.
+    """
+
+    message: str
+    kind: Kind = "about"
+    code: str = ""
+    severity: Severity = "warning"
+    where: str = ""
+    ids: tuple[str, ...] = ()
+
+    def json(self) -> Record:
+        """As it stands among a result's warnings; what is only said about it has the severity note."""
+        return {
+            "code": self.code or self.kind,
+            "severity": self.severity if self.kind == "warning" else "note",
+            "where": self.where or None,
+            "message": for_python(self.message),
+            "items": list(self.ids),
+        }
+
+
+class Result(Protocol):
+    """Four methods that each result has, and what follows from them.
+
+    ``records``: flat rows, for frames and long CSV. ``json``: a versioned schema. ``tables``: grids for a terminal,
+    LaTeX, Markdown, HTML. ``notes``: sentences, namely claims, warnings, evidence, and what was left out and why.
+    """
+
+    def records(self) -> list[Record]: ...
+
+    def json(self) -> Record: ...
+
+    def tables(self) -> list[Table]: ...
+
+    def notes(self) -> list[Note]:
+        return []
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The records as a pandas DataFrame."""
+        with needing("to_pandas", package="pandas", extra="pandas"):
+            import pandas
+        return pandas.DataFrame.from_records(self.records())
+
+    def to_polars(self) -> polars.DataFrame:
+        """The records as a polars DataFrame."""
+        with needing("to_polars", package="polars", extra="polars"):
+            import polars
+        return polars.DataFrame(self.records(), infer_schema_length=None)
+
+    def __repr__(self) -> str:
+        from plainly.core.tables import plain
+
+        claims = [for_python(note.message) for note in self.notes() if note.kind == "claim"]
+        return "\n\n".join([*map(plain, self.tables()), *(["\n".join(claims)] if claims else [])])
+
+    def _repr_html_(self) -> str:
+        from plainly.core.tables import html, paragraphs
+
+        return "".join([*map(html, self.tables()), paragraphs([for_python(note.message) for note in self.notes()])])
+
+
+@dataclass(frozen=True, repr=False)
+class Listing(Result):
+    """What there is to choose from, a row each: metrics, papers, codes. ``columns`` are those shown, with headings.
+
+    Where it is to be read and not looked up in a table, ``prose`` stands in place of columns.
+    """
+
+    payload: Record
+    rows: tuple[Record, ...]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    remark: str = ""
+    prose: str = ""
+    warned: tuple[Note, ...] = ()  # of what could not be listed
+
+    def records(self) -> list[Record]:
+        return list(self.rows)
+
+    def json(self) -> Record:
+        return {**self.payload, "warnings": [note.json() for note in self.warned]} if self.warned else self.payload
+
+    def tables(self) -> list[Table]:
+        if self.prose:
+            return []
+        rows = tuple(tuple(str(row[column]) for column in self.columns) for row in self.rows)
+        return [Table(tuple(self.columns.values()), rows, text_columns=frozenset(range(len(self.columns))))]
+
+    def notes(self) -> list[Note]:
+        claims = [Note(self.prose, kind="claim")] if self.prose else []
+        return [*claims, *self.warned, *([Note(self.remark)] if self.remark else [])]
+
+
+def warnings(result: Result) -> list[Record]:
+    """All that is said beside the numbers, as a result's JSON carries it: ``{"code": …, "message": …}``."""
+    return [note.json() for note in result.notes() if note.kind != "claim"]

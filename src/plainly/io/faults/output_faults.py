@@ -1,0 +1,298 @@
+"""Is a text fit to show? What language models put around, into or in place of an answer, seen in one pair of texts.
+
+Each fault has a code that the doctor explains and the words in which it was seen. A pattern counts only where the
+source does not match it too: a source that speaks of refusals may be simplified to a text that does.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from plainly.core.files import read_shipped
+
+# What each fault looks like, in the words that the doctor and the gate say; what to do about it is in codes.toml.
+SEEN = {
+    "preamble": "an introduction before the text",
+    "sign-off": "a closing remark after the text",
+    "refusal": "a refusal or a question instead of a text",
+    "markdown": "marks of Markdown",
+    "wrapper": "wrapped in JSON, XML or quotation marks",
+    "prompt-leak": "words of the prompt",
+    "several-answers": "several answers in one",
+    "broken": "a sentence that cannot be read",
+    "repetition": "the same words again and again",
+    "blow-up": "far longer than the source",
+    "unfinished": "cut off in the middle of a sentence",
+    "line-breaks": "line breaks inside",
+}
+_QUOTED = {'"': '"', "“": "”", "«": "»", "'": "'", "‘": "’"}
+_ENDS = re.compile(r"[.!?…。！？؟।:;]['\"”’)\]»*_`}>]*\s*$|&quot;\s*$|['’]{2}\s*$|-RRB-\s*$", re.IGNORECASE)
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_SENTENCE = re.compile(r"[^.!?\n]+")
+# Longer than any simplification that explains: measured in docs/gate.md.
+_TIMES, _MORE = 2.0, 25
+_SHORT = 0.75  # of the source's words: a text that is shorter and has no full stop is more likely cut off than careless
+# The same words one after the other: so many times for a run of so many words.
+_IN_A_ROW = {1: 4, 2: 3, 3: 3}
+_LONGEST_RUN = 12
+_LONG_RUN = 8  # words that nobody repeats by chance
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault of one output: its code, where it stands (characters), and the words."""
+
+    code: str
+    start: int
+    stop: int
+    words: str
+
+
+Check = Callable[[str, str], "tuple[int, int] | None"]
+CHECKS: dict[str, Check] = {}
+
+
+def faults(source: str, output: str) -> list[Fault]:
+    """Every fault of an output, in the order of the checks; an empty output is none of these."""
+    if not output.strip():
+        return []
+    seen = ((code, check(source, output)) for code, check in CHECKS.items())
+    return [Fault(code, *span, excerpt(output, *span)) for code, span in seen if span is not None]
+
+
+def _check(code: str) -> Callable[[Check], Check]:
+    def register(function: Check) -> Check:
+        CHECKS[code] = function
+        return function
+
+    return register
+
+
+@cache
+def settings() -> dict[str, Any]:
+    """faults.toml."""
+    return read_shipped(__file__, "faults.toml")
+
+
+@cache
+def patterns(code: str) -> tuple[re.Pattern[str], ...]:
+    """The patterns of a code."""
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in settings()[code])
+
+
+def _by_pattern(code: str) -> Check:
+    def check(source: str, output: str) -> tuple[int, int] | None:
+        lower = output.lower()
+        if not any(sign in lower for sign in settings()["signs"][code]):  # quick, and true of almost all texts
+            return None
+        for pattern in patterns(code):
+            match = pattern.search(output)
+            if match and not pattern.search(source):
+                return match.span()
+        return None
+
+    return check
+
+
+for _code in ("preamble", "sign-off", "refusal", "markdown", "wrapper", "prompt-leak", "several-answers"):
+    CHECKS[_code] = _by_pattern(_code)
+
+
+@_check("broken")
+def _unreadable(source: str, output: str) -> tuple[int, int] | None:
+    """A sentence that nobody writes; in a text without capitals nothing says where sentences begin."""
+    return None if output.islower() else _by_pattern("broken")(source, output)
+
+
+@_check("wrapper")
+def _wrapped(source: str, output: str) -> tuple[int, int] | None:
+    """JSON, XML, or quotation marks around the whole of it."""
+    text = output.strip()
+    start = output.index(text)
+    closing = _QUOTED.get(text[0])
+    if (
+        closing
+        and len(text) > 2
+        and text.endswith(closing)
+        and not set(source) & {*_QUOTED, *_QUOTED.values()} - {"'", "’"}
+    ):
+        inside = text[1:-1]
+        if closing not in inside and text[0] not in inside:
+            return start, start + len(text)
+    return _by_pattern("wrapper")(source, output)
+
+
+@_check("repetition")
+def _repeated(source: str, output: str) -> tuple[int, int] | None:
+    """The same words again and again, or a sentence twice, where the source does not."""
+    words = [(match.group().lower(), match.start(), match.end()) for match in _WORD.finditer(output)]
+    span = _loop(words)
+    if span and not _loop([(match.group().lower(), match.start(), match.end()) for match in _WORD.finditer(source)]):
+        return span
+    known = Counter(map(_key, _SENTENCE.findall(source)))
+    seen: set[str] = set()
+    for match in _SENTENCE.finditer(output):
+        key = _key(match.group())
+        if key.count(" ") >= 3 and key in seen and known[key] < 2:
+            return match.span()
+        seen.add(key)
+    return None
+
+
+def _loop(words: list[tuple[str, int, int]]) -> tuple[int, int] | None:
+    """Where a run of words comes again at once, so often that it is no figure of speech."""
+    again = len(words) - len({word for word, _, _ in words})
+    for lag in range(1, min(_LONGEST_RUN, len(words) // 2) + 1):
+        run, needed = 0, lag * (_IN_A_ROW.get(lag, 2 if lag >= _LONG_RUN else 3) - 1)
+        if again < needed:
+            continue
+        for at in range(lag, len(words)):
+            run = run + 1 if words[at][0] == words[at - lag][0] else 0
+            if run >= needed:
+                return words[at - run - lag + 1][1], words[at][2]
+    return None
+
+
+def _key(sentence: str) -> str:
+    return " ".join(_WORD.findall(sentence.lower()))
+
+
+@_check("blow-up")
+def _blown_up(source: str, output: str) -> tuple[int, int] | None:
+    """Far longer than its source."""
+    before, after = len(source.split()), len(output.split())
+    return (0, len(output)) if before and after > _TIMES * before + _MORE else None
+
+
+@_check("unfinished")
+def _unfinished(source: str, output: str) -> tuple[int, int] | None:
+    """Cut off in the middle of a sentence: no full stop where the source has one, and not at the end of a phrase."""
+    text = output.rstrip()
+    if ends(text) or not ends(source):
+        return None
+    last = text.rsplit(None, 1)[-1]
+    if text[-1] not in ",-–—([&" and not _stops_short(source, text, last):
+        return None
+    return len(text) - len(last), len(text)
+
+
+def ends(text: str) -> bool:
+    """Whether a text ends as a sentence does."""
+    return _ENDS.search(text) is not None
+
+
+def _stops_short(source: str, text: str, last: str) -> bool:
+    """Whether no text ends so: far short of its source, on a small word, inside a word, or where the source goes on."""
+    if last.lower() in settings()["never last"].split() or len(text.split()) < _SHORT * len(source.split()):
+        return True
+    words = {word.lower() for word in source.split()}
+    if last.lower() not in words and any(word.startswith(last.lower()) for word in words if len(last) < len(word) - 1):
+        return last.lower() not in " ".join(_WORD.findall(source.lower())).split()
+    tail = " ".join(text.split()[-3:])
+    at = source.find(tail) if len(tail.split()) == 3 else -1
+    return at >= 0 and re.match(r" [a-z]", source[at + len(tail) :]) is not None
+
+
+@_check("line-breaks")
+def _broken(source: str, output: str) -> tuple[int, int] | None:
+    """Line breaks inside, where the source has none."""
+    at = output.strip().find("\n")
+    if at < 0 or "\n" in source.strip():
+        return None
+    at += output.index(output.strip())
+    return at, at + 1
+
+
+def excerpt(text: str, start: int, stop: int, *, blank: str = "⏎") -> str:
+    """The words of a span, shortened for a message; ``blank`` where it has none."""
+    words = " ".join(text[start:stop].split()) or blank
+    return words if len(words) <= 60 else f"{words[:40]}…{words[-15:]}"
+
+
+def mended(output: str, *, source: str = "") -> tuple[str, list[Fault]]:
+    """The output without what was put around it, and what was taken away; other faults need another answer.
+
+    >>> mended("Sure! Here is a simpler version: **The dog ran.**")[0]
+    'The dog ran.'
+    """
+    taken: list[Fault] = []
+    for _ in range(6):  # One wrapper may hold another.
+        before = output
+        for code, mend in _MENDS:
+            fault = next((fault for fault in faults(source, output) if fault.code == code), None)
+            if fault is not None and (after := mend(output)) not in ("", output):
+                taken.append(fault)
+                output = after
+        if output == before:
+            break
+    return output, taken
+
+
+def _without(code: str) -> Callable[[str], str]:
+    def mend(output: str) -> str:
+        for pattern in patterns(code):
+            output = pattern.sub(" ", output, count=1)
+        return output.strip()
+
+    return mend
+
+
+def _kept_end(output: str) -> str:
+    """A sign-off goes; the full stop before it stays."""
+    for pattern in patterns("sign-off"):
+        match = pattern.search(output)
+        if match:
+            end = match.group()[0]
+            output = output[: match.start()] + (end if end in ".!?)" else "")
+    return output.strip()
+
+
+def _unmarked(output: str) -> str:
+    """Markdown without its marks; the words stay."""
+    output = re.sub(r"```\w*\n?", "", output)
+    output = re.sub(r"\[([^\]\n]+)\]\(https?:[^)\s]+\)", r"\1", output)
+    output = re.sub(r"(?m)^\s*(?:#{1,6}|[-*•>])\s+", "", output)
+    output = re.sub(r"(?m)^\s*(?:---+|\*\*\*+)\s*$", "", output)
+    return re.sub(r"(\*\*|__|\*|`)(?=\S)([^*_`\n]+?)\1", r"\2", output).strip()
+
+
+def _unwrapped(output: str) -> str:
+    text = output.strip()
+    if text[0] in "{[":
+        answer = _answer(text)
+        return answer if answer is not None else output
+    if _QUOTED.get(text[0]) == text[-1]:
+        return text[1:-1].strip()
+    return re.sub(r"</?\w+\b[^>\n]{0,40}/?>|<\?xml[^>]*>", " ", text).strip()
+
+
+def _answer(text: str) -> str | None:
+    """The one answer in JSON: under a usual name, or the only text in it."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    if isinstance(value, dict):
+        for name in settings()["names of keys"]["answers"]:
+            if isinstance(value.get(name), str):
+                return str(value[name])
+        value = list(value.values())
+    strings = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+    return strings[0] if len(strings) == 1 else None
+
+
+def _joined(output: str) -> str:
+    return " ".join(output.split())
+
+
+_MENDS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("wrapper", _unwrapped),
+    ("preamble", _without("preamble")),
+    ("sign-off", _kept_end),
+    ("markdown", _unmarked),
+    ("line-breaks", _joined),
+)

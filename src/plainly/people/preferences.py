@@ -1,0 +1,99 @@
+"""What people preferred, out of rankings: win rates, strengths, and best–worst scores where somebody is worst."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from plainly.core.errors import BadInput
+from plainly.core.formatting import number
+from plainly.core.result import Note, Record, Result, Table
+from plainly.core.sampling import Sampling
+from plainly.people.rankings import Choice
+from plainly.people.summary import shown
+from plainly.stats.estimate import Estimate
+from plainly.stats.preferences import Meeting, Preference, best_worst, preferences
+
+SCHEMA = "plainly.preferences/1"
+
+
+@dataclass(frozen=True, repr=False)
+class Preferences(Result):
+    """Systems from the most to the least preferred; best–worst scores where rankings have a worst."""
+
+    systems: tuple[Preference, ...]
+    best_worst: dict[str, float]
+    rankings: int
+    raters: int
+    undecided: int
+
+    def records(self) -> list[Record]:
+        return [
+            {
+                "system": row.system,
+                "wins": row.wins,
+                "losses": row.losses,
+                "ties": row.ties,
+                **_flat("win_rate", row.win_rate),
+                **_flat("strength", row.strength),
+                **({"best_worst": self.best_worst[row.system]} if self.best_worst else {}),
+            }
+            for row in self.systems
+        ]
+
+    def json(self) -> Record:
+        rows = [{**row, **{name: asdict(getattr(system, name)) for name in ("win_rate", "strength")}}
+                for row, system in zip(self.records(), self.systems, strict=True)]  # fmt: skip
+        counts = {"rankings": self.rankings, "raters": self.raters, "undecided": self.undecided}
+        return {"schema": SCHEMA, **counts, "systems": rows}
+
+    def tables(self) -> list[Table]:
+        head = ("system", "win rate", "strength", "wins", "losses", "ties")
+        rows = [
+            (row.system, *map(shown, (row.win_rate, row.strength)), *map(str, (row.wins, row.losses, row.ties)))
+            + ((number(self.best_worst[row.system], 2),) if self.best_worst else ())
+            for row in self.systems
+        ]
+        caption = f"{self.rankings} rankings by {self.raters} raters, with 95 % intervals over items"
+        return [Table(head + (("best–worst",) if self.best_worst else ()), tuple(rows), caption=caption)]
+
+    def notes(self) -> list[Note]:
+        told = [Note("Win rate: comparisons won, a tie counts half. Strength: the logarithm of Davidson's strength.")]
+        if self.undecided:
+            told.append(Note(f"{self.undecided} rankings say that it cannot be judged and count nowhere."))
+        return told
+
+
+def rank(choices: Sequence[Choice], *, sampling: Sampling = Sampling()) -> Preferences:
+    """How often each system was preferred, and how strong that makes it."""
+    decided = [choice for choice in choices if choice.tie or choice.best or choice.worst]
+    comparisons = [pair for choice in decided for pair in compared(choice)]
+    if not comparisons:
+        raise BadInput("Nobody has ranked anything yet.")
+    scores: dict[str, float] = {}
+    if any(choice.worst for choice in decided):
+        seen = Counter(system for choice in decided for system in choice.shown)
+        best, worst = Counter(choice.best for choice in decided), Counter(choice.worst for choice in decided)
+        counts = [np.array([count[system] for system in seen]) for count in (seen, best, worst)]
+        scores = dict(zip(seen, best_worst(*counts).tolist(), strict=True))
+    raters = len({choice.rater for choice in choices})
+    systems = tuple(preferences(comparisons, sampling=sampling))
+    return Preferences(systems, scores, len(decided), raters, len(choices) - len(decided))
+
+
+def compared(choice: Choice) -> Iterator[Meeting]:
+    """The comparisons in a choice: the best beats all others shown, all others beat the worst, or all tie."""
+    if choice.tie:
+        for at, first in enumerate(choice.shown):
+            yield from (Meeting(choice.item, first, second, tie=True) for second in choice.shown[at + 1 :])
+        return
+    for system in choice.shown:
+        if choice.best and system != choice.best:
+            yield Meeting(choice.item, choice.best, system)
+        if choice.worst and system not in (choice.worst, choice.best):
+            yield Meeting(choice.item, system, choice.worst)
+
+
+def _flat(name: str, estimate: Estimate) -> Record:
+    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}

@@ -1,0 +1,1 @@
+"""Findings as one HTML page, figures, and tables for a paper."""

@@ -1,0 +1,114 @@
+"""Operations in the outputs, placed on the characters of the texts as written, and how often each is seen."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from plainly.core.evalset import EvalSet
+from plainly.core.progress import Progress, unseen
+from plainly.typology.annotation import Group, Pair
+from plainly.typology.label import labeller as labeller_named
+from plainly.typology.vocabulary import operations as vocabulary
+
+Span = tuple[int, int]
+# People's operations are counted on one reference an item, by turns, and on at most this many: enough for shares.
+MOST_REFERENCES = 500
+
+
+@dataclass(frozen=True)
+class PlacedGroup:
+    """One operation between a source and an output, as places of characters: ((start, end), …) in each text."""
+
+    label: str
+    source: tuple[Span, ...]
+    output: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class PlacedOperations:
+    """What a labeller saw in every output, and the share of outputs with each operation, for systems and people."""
+
+    labels: Mapping[str, str]  # label → title
+    kinds: Mapping[str, str]  # label → add, delete, replace or other
+    groups: Mapping[str, Sequence[tuple[PlacedGroup, ...]]]  # system → item → groups
+    shares: Mapping[str, Mapping[str, float]]  # label → system → share of outputs
+    people: Mapping[str, float]  # label → share of references; empty where not known
+    labeller: str
+    notice: str = ""
+
+
+def placed_operations(
+    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], *, labeller: str, progress: Progress = unseen
+) -> PlacedOperations:
+    """Every output labelled, and how often each operation occurs in the outputs and in the references."""
+    labelling = labeller_named(labeller)
+    groups: dict[str, tuple[tuple[PlacedGroup, ...], ...]] = {}
+    shares: dict[str, dict[str, float]] = {}
+    with progress("labelling operations", total=len(evalset) * len(outputs), unit="outputs") as tell:
+        for system, texts in outputs.items():
+            pairs = labelling.label(evalset.sources, list(texts), ids=evalset.ids, part=system)
+            groups[system] = tuple(map(placed, pairs, evalset.sources, texts))
+            shares[system] = _shares(pairs)
+            tell(len(pairs))
+    items = [item for item, row in enumerate(evalset.references) if row][:MOST_REFERENCES]
+    people: dict[str, float] = {}
+    if items:
+        rows = evalset.references
+        by_turns = [rows[item][item % len(rows[item])] for item in items]
+        people = _shares(labelling.label([evalset.sources[item] for item in items], by_turns))
+    seen = {label for of_system in (*shares.values(), people) for label in of_system}
+    known = {operation.label: operation for operation in vocabulary() if operation.label in seen}
+    return PlacedOperations(
+        labels={label: operation.title for label, operation in known.items()},
+        kinds={label: operation.computational for label, operation in known.items()},
+        groups=groups,
+        shares={label: {system: shares[system].get(label, 0.0) for system in outputs} for label in known},
+        people={label: people.get(label, 0.0) for label in known} if people else {},
+        labeller=labelling.name,
+        notice=labelling.notice,
+    )
+
+
+def placed(pair: Pair, source: str, output: str) -> tuple[PlacedGroup, ...]:
+    """A pair's groups as places in the texts as written; a token that tokenisation has changed has no place there."""
+    places = _offsets(pair.source_tokens, source), _offsets(pair.output_tokens, output)
+    groups = (_group(group, *places) for group in pair.groups)
+    return tuple(group for group in groups if group.source or group.output)
+
+
+def _group(group: Group, source: Sequence[Span | None], output: Sequence[Span | None]) -> PlacedGroup:
+    return PlacedGroup(group.label, _joined(source, group.source), _joined(output, group.output))
+
+
+def _offsets(tokens: Iterable[str], text: str) -> list[Span | None]:
+    offsets: list[Span | None] = []
+    at = 0
+    for token in tokens:
+        start = text.find(token, at)
+        # A token that is found only far away is another word that looks the same.
+        if start < 0 or start - at > 40:
+            offsets.append(None)
+            continue
+        at = start + len(token)
+        offsets.append((start, at))
+    return offsets
+
+
+def _joined(places: Sequence[Span | None], tokens: Iterable[int]) -> tuple[Span, ...]:
+    """The places of some tokens; neighbours with at most a space between them become one."""
+    joined: list[Span] = []
+    for token in sorted(set(tokens)):
+        place = places[token] if token < len(places) else None
+        if place is None:
+            continue
+        if joined and place[0] - joined[-1][1] <= 1:
+            joined[-1] = (joined[-1][0], place[1])
+        else:
+            joined.append(place)
+    return tuple(joined)
+
+
+def _shares(pairs: Sequence[Pair]) -> dict[str, float]:
+    """The share of pairs with each operation, in percent."""
+    counts = Counter(label for pair in pairs for label in pair.labels)
+    return {label: 100.0 * count / len(pairs) for label, count in counts.items()}

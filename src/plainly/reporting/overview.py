@@ -1,0 +1,120 @@
+"""What is there to say about an evaluation? Comparisons, warnings, habits of systems and people, operations, tricks.
+
+Nothing is measured here in a way of its own: each part is another question, asked about the same texts. A part that
+cannot be answered, for want of sources or of an installed package, is left out and named with its reason.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from plainly.core.errors import BadInput, PlainlyError, way
+from plainly.core.formatting import listed
+from plainly.core.progress import Progress, unseen
+from plainly.core.result import Note
+from plainly.core.sampling import Sampling
+from plainly.factcheck.facts import facts
+from plainly.people.correlations import MetricCorrelation
+from plainly.people.metric_scores import score_units, with_texts
+from plainly.people.ratings import Judgements
+from plainly.people.statistics import correlate_metrics
+from plainly.reporting.contents import Overview
+from plainly.reporting.habits import habits
+from plainly.reporting.operation_spans import placed_operations
+from plainly.reporting.sentence_links import placed_links
+from plainly.reporting.spread import item_spreads, length_scores
+from plainly.reporting.warning_signs import Tricks, alarms, from_references, tricks, undefined
+from plainly.scoring import subsets
+from plainly.scoring.compare import compare
+from plainly.scoring.comparisons import DECIDING
+from plainly.scoring.score import advise
+from plainly.scoring.scores import Evaluation
+
+__all__ = ["Overview", "overview"]
+
+T = TypeVar("T")
+
+
+def overview(
+    evaluation: Evaluation,
+    *,
+    labeller: str | None = "rules",
+    audit: bool = True,
+    ratings: Judgements | None = None,
+    progress: Progress = unseen,
+) -> Overview:
+    """All that can be said about an evaluation; without its texts, less."""
+    left_out: list[str] = []
+
+    def attempt(what: str, ask: Callable[[], T]) -> T | None:
+        try:
+            return ask()
+        except (PlainlyError, ImportError) as error:
+            left_out.append(f"{what}: {error.args[0] if error.args else error}")
+            return None
+
+    evalset, outputs = evaluation.evalset, evaluation.outputs or {}
+    several = len(evaluation) > 1
+    written = bool(outputs) and evalset.has_sources and len(evalset) > 0
+    parts: dict[str, Any] = {
+        "cautions": _cautions(evaluation),
+        "spreads": attempt("how scores spread", lambda: item_spreads(evaluation)) or {},
+        "lengths": attempt("scores by length", lambda: length_scores(evaluation)),
+    }
+    if several and evaluation.n > 1:
+        parts["comparisons"] = attempt("comparing systems", lambda: compare(evaluation, tests=(DECIDING,)))
+    if written:
+        parts["habits"] = attempt("what systems do", lambda: habits(evalset, outputs)) or ()
+        rung = attempt("looking for undefined items", lambda: undefined(evaluation)) or ()
+        parts["alarms"] = (*from_references(evaluation), *alarms(evaluation.metrics, parts["habits"]), *rung)
+        for name, field in (("split", "split"), ("copied", "copy")):  # on which items each system did it
+            parts[name] = subsets.divide(evalset, outputs, field)[0].masks
+        parts["links"] = placed_links(evalset, outputs, progress)
+        parts["facts"] = attempt(
+            "checking facts", lambda: facts(evalset=evalset, outputs=outputs, model=None, progress=progress)
+        )
+    if written and labeller is not None:
+        parts["operations"] = attempt(
+            "labelling operations",
+            lambda: placed_operations(evalset, outputs, labeller=labeller, progress=progress),
+        )
+    if written and several and audit:
+        parts["tricks"] = attempt("trying tricks on the metrics", lambda: tricks(evaluation, progress)) or Tricks()
+    if ratings is not None:
+        correlate = partial(_correlations, evaluation, ratings, progress)
+        parts["cautions"] += tuple(remark for remark in ratings.remarks if remark.kind == "warning")
+        parts |= {"ratings": ratings.name, "correlations": attempt("correlating with ratings", correlate) or ()}
+    return Overview(evaluation, left_out=tuple(left_out), **parts)
+
+
+def _cautions(evaluation: Evaluation) -> tuple[Note, ...]:
+    """The warnings that scores come with, whether or not somebody asked for advice when they were made."""
+    advised = evaluation if evaluation.advise else dataclasses.replace(evaluation, advise=advise)
+    return tuple(note for note in advised.remarks if note.kind == "warning")
+
+
+def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Progress) -> tuple[MetricCorrelation, ...]:
+    """One correlation for each metric and dimension, over the outputs that were rated."""
+    texts = judgements
+    if not judgements.outputs:  # ratings without the texts: those of the systems at hand
+        outputs = evaluation.outputs or {}
+        rated = [system for system in judgements.systems if system in outputs]
+        if not rated:
+            raise BadInput(
+                f"{judgements.name} rates {listed(judgements.systems, most=4)}, and none of the systems of the report. "
+                f"Give them the names that they have in the ratings{way('', ': NAME=FILE')}."
+            )
+        texts = with_texts(judgements.of_systems(rated), evaluation.evalset, {name: outputs[name] for name in rated})
+    units = next(iter(texts.ratings.values())).units()
+    correlations = correlate_metrics(
+        texts,
+        [score_units(texts, units, evaluation.measurable, progress=progress)],
+        dimensions=texts.dimensions,
+        statistics=("pearson",),
+        units=("item",),
+        compare=False,
+        sampling=evaluation.sampling or Sampling(),
+        progress=progress,
+    )
+    return correlations.rows

@@ -1,0 +1,169 @@
+"""Results that people want to look at: a page, figures and tables for papers, plots in notebooks.
+
+Nothing is measured here: ``plainly.reporting.overview`` has asked what there is to say; it is drawn (``charts``) and
+written down (``document``, ``paper``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from plainly.checks.gate import Gate
+from plainly.core.arguments import public
+from plainly.core.errors import BadInput
+from plainly.core.files import write_whole
+from plainly.core.formatting import size
+from plainly.core.progress import Progress, unseen
+from plainly.core.result import Note, Record, Result, Table
+from plainly.people import RatingsLike, take
+from plainly.people.preferences import rank
+from plainly.people.rankings import read_rankings
+from plainly.reporting import paper
+from plainly.reporting.overview import Overview, overview
+from plainly.reporting.panel import Panel
+from plainly.reporting.summary import Sentence
+from plainly.scoring.score import ScoreOptions, asked
+from plainly.scoring.scores import Evaluation, SystemScores
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["Overview", "Report", "plot", "report"]
+
+_TITLE = "Text simplification report"
+_FORMATS = ("svg", "pdf", "png")
+
+
+@dataclass(frozen=True, repr=False)
+class Report(Result):
+    """A report, to be written as a page, or as figures and tables; it knows what was written where."""
+
+    overview: Overview
+    title: str = _TITLE
+    pages: list[Path] = field(default_factory=list)
+    figures: list[Path] = field(default_factory=list)
+    gate: Gate | None = None
+    command: str = ""  # what was typed to make it
+
+    @cached_property
+    def plots(self) -> tuple[Panel, ...]:
+        """Every plot, in the order of the page."""
+        from plainly.reporting.charts import plots
+
+        return tuple(plots(self.overview))
+
+    @property
+    def summary(self) -> list[Sentence]:
+        """The report in sentences."""
+        return self.overview.summary
+
+    @cached_property
+    def html(self) -> str:
+        """The page."""
+        from plainly.reporting.page import page
+
+        return page(self.overview, self.title, lambda: self.plots, gate=self.gate, command=self.command)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page and return where it is."""
+        write_whole(path, self.html)
+        self.pages.append(Path(path))
+        return self.pages[-1]
+
+    def write_figures(
+        self, directory: str | Path, *, formats: Sequence[str] = _FORMATS, progress: Progress = unseen
+    ) -> list[Path]:
+        """Every plot in every format, the table as .tex, .md and .csv, methods.txt and references.bib."""
+        target = Path(directory)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"Cannot make the directory {directory}: {error.strerror or error}.") from error
+        self.figures.clear()
+        total = len(self.plots) * len(formats) + len(paper.EXPORTS)
+        with progress("drawing figures", total=total, unit="files") as tell:
+            for name, content in self._files(formats):
+                write_whole(target / name, content)
+                self.figures.append(target / name)
+                tell(1)
+        return self.figures
+
+    def _files(self, formats: Sequence[str]) -> Iterator[tuple[str, str | bytes]]:
+        for plot in self.plots:
+            for form in formats:
+                yield f"{plot.name}.{form}", plot.drawn(form)
+        for _, name, text in paper.EXPORTS:
+            yield name, text(self.overview) + "\n"
+
+    def records(self) -> list[Record]:
+        return self.overview.records()
+
+    def json(self) -> Record:
+        """Schema plainly.report/1."""
+        page = str(self.pages[-1]) if self.pages else None
+        return {**self.overview.json(), "page": page, "figures": list(map(str, self.figures))}
+
+    def tables(self) -> list[Table]:
+        return self.overview.tables()
+
+    def notes(self) -> list[Note]:
+        """The summary, what was written, what was left out, and what may be wrong with the texts."""
+        written = [Note(f"Wrote {path} ({size(len(self.html.encode()))}).") for path in self.pages]
+        if self.figures:
+            written.append(Note(f"Wrote {len(self.figures)} files to {self.figures[0].parent}."))
+        return [*self.overview.notes(), *written]
+
+
+@public
+def report(
+    data: Any = None,
+    *,
+    title: str = "",
+    labeller: str | None = "rules",
+    audit: bool = True,
+    ratings: RatingsLike = None,
+    out: str | Path | None = None,
+    figures: str | Path | None = None,
+    gate: Gate | None = None,
+    command: str = "",
+    **options: Unpack[ScoreOptions],
+) -> Report:
+    """A report on scores: ``data`` is what ``score`` takes, or an evaluation that it returned.
+
+    ``labeller`` names who labels operations (None: nobody), ``audit`` says whether tricks are tried on the metrics,
+    ``ratings`` are human ratings of these outputs: a file, a public set's name, or what ``plainly.people`` has read.
+    What a ``gate`` found becomes a section, and the ``command`` is shown beside the signatures.
+    The page is written to ``out`` and the figures into the directory ``figures``, where they are named.
+    """
+    if out is not None and not Path(out).resolve().parent.is_dir():
+        raise BadInput(f"Cannot write {out}: there is no directory {Path(out).parent}. Make it first.")
+    progress = options.get("progress", unseen)
+    choices = read_rankings(ratings) if isinstance(ratings, str | Path) else None
+    judgements = None if ratings is None or choices is not None else take(ratings, progress=progress)
+    evaluation = asked(data, **options)
+    contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
+    if choices is not None:
+        contents = replace(contents, preferences=rank(choices))
+    result = Report(contents, title or evaluation.evalset.name or _TITLE, gate=gate, command=command)
+    if out is not None:
+        result.write(out)
+    if figures is not None:
+        result.write_figures(figures, progress=progress)
+    return result
+
+
+def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair.TopLevelMixin:
+    """Scores by one metric, the first if none is named, with intervals: an Altair chart, which a notebook shows."""
+    from plainly.reporting.charts import score_plots
+
+    evaluation = result if isinstance(result, Evaluation) else result.alone
+    chosen = metric if metric is not None else evaluation.specs[0]
+    column = {system: {chosen: scores[chosen]} for system, scores in evaluation.items()}
+    drawn = next(score_plots(Overview(replace(evaluation, systems=column))), None)
+    if drawn is None:
+        raise BadInput(f"{chosen} is undefined for every system, so there is nothing to plot.")
+    return drawn.chart

@@ -1,0 +1,72 @@
+"""What to know beside scores: what the metrics are blind to, and which items they left out or read in pieces."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+from plainly.core.errors import way
+from plainly.core.formatting import counted, listed, number
+from plainly.core.result import Note
+from plainly.metrics.evidence import evidence, for_methods, is_ours
+from plainly.metrics.readability import Fkgl
+from plainly.scoring.scores import Evaluation
+
+# EASSE's number is computed beside ours for so many items at most, and said where it is so far from ours.
+_MOST_ITEMS, _APART = 5000, 0.05
+
+
+def remarks(evaluation: Evaluation) -> list[Note]:
+    """All of it, metric by metric."""
+    return [note for spec in evaluation.metrics for note in _of_metric(evaluation, spec)] + list(_unkept())
+
+
+def _of_metric(evaluation: Evaluation, spec: str) -> Iterator[Note]:
+    metric = evaluation.metrics[spec]
+    if advice := evidence(metric).advice:
+        yield Note(f"{spec}: {advice}")
+    if is_ours(metric):
+        yield Note(f"{for_methods(metric, spec)}.")
+    of_systems = evaluation.of_metric(spec)
+    missing = {system or "the outputs": scores.undefined for system, scores in of_systems.items() if scores.undefined}
+    if missing and metric.better != "neither":
+        said = [f"{count} of {system}" for system, count in missing.items()]
+        yield Note(
+            f"{spec} is undefined on some of the {counted(evaluation.n, 'item')} ({listed(said)}): its number is that "
+            "of the others, and leaving items out changes it.",
+            "warning",
+            "undefined-items",
+            where=spec,
+        )
+    if isinstance(metric, Fkgl):
+        yield from _other_fkgl(evaluation, spec, metric)
+    if hasattr(metric, "in_pieces"):
+        long = {system or "the outputs": metric.in_pieces(scores.totals) for system, scores in of_systems.items()}
+        said = [f"{count} of {system}" for system, count in long.items() if count]
+        if said:
+            yield Note(f"{spec}: items longer than the model's window were read in pieces ({listed(said)}).")
+
+
+def _other_fkgl(evaluation: Evaluation, spec: str, metric: Fkgl) -> Iterator[Note]:
+    """What EASSE, whose FKGL most papers report, would say of these outputs, where it is another number."""
+    if metric.variant == "easse" or not evaluation.outputs or evaluation.n > _MOST_ITEMS:
+        return
+    other, apart = replace(metric, variant="easse", syllables="rules"), {}
+    for system, scores in evaluation.of_metric(spec).items():
+        if system in evaluation.outputs:
+            rows = other.measure(evaluation.evalset, evaluation.outputs[system])
+            apart[system] = (float(other.score(rows.sum(axis=0))[0]), float(scores))
+    most = max(apart, key=lambda system: abs(apart[system][0] - apart[system][1]), default="")
+    if apart and abs(apart[most][0] - apart[most][1]) >= _APART:
+        theirs, ours = apart[most]
+        name = f" of {most}" if most else ""
+        yield Note(
+            f"{spec}{name} is {number(ours)} here and {number(theirs)} in EASSE, which counts punctuation as words "
+            f"and syllables in its own way. For EASSE's number: {way(repr(other), f'-m {repr(other)!r}')}"
+        )
+
+
+def _unkept() -> Iterator[Note]:
+    """That learned scores could not be kept, where any were computed."""
+    cache = sys.modules.get("plainly.learned.score_cache")
+    if cache is not None and (trouble := cache.trouble()):
+        yield Note(f"Learned scores are not kept for the next time in {cache.place()}: {trouble}.", code="score-cache")

@@ -1,0 +1,372 @@
+"""Does one system really beat another? Every pair, every metric, tested on rows that were measured once."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.core.arguments import public
+from plainly.core.errors import BadInput, UnknownName, way
+from plainly.core.evalset import Absent
+from plainly.core.formatting import counted
+from plainly.core.metric import Better, Floats, Metric
+from plainly.core.result import Note
+from plainly.core.sampling import Sampling, SamplingOptions
+from plainly.io.texts import TextArguments
+from plainly.scoring import references, subsets
+from plainly.scoring.comparisons import TESTS, Comparison, Comparisons, Test, corrected
+from plainly.scoring.references import Drawn, Over
+from plainly.scoring.score import Asked, asked
+from plainly.scoring.scores import Evaluation, Scores
+from plainly.stats import paired
+from plainly.stats.exact_sum import BINS
+from plainly.stats.resample import Resampler
+from plainly.stats.swaps import Pair, Swaps
+
+TRIALS = 10_000
+# Where the correction for all pairs asks for more trials than that, each pair gets fewer at first, so that all take no
+# more than this many but each at least so many, and those pairs the rest that need them.
+_ALL_TRIALS, _LEAST_TRIALS = 2_500_000, 1_000
+# So many rows are scored in one call; more of them would fill memory with parts that are not needed.
+_ONE_CALL = 20_000
+_SAME = 1e-9  # of the largest score: two items closer than this are equal
+
+
+class CompareOptions(TextArguments, SamplingOptions, Asked, total=False):
+    """What compare takes beside its own options: texts, how to draw, what to measure."""
+
+
+@public
+def compare(
+    data: Any = None,
+    *,
+    baseline: str | None = None,
+    tests: Sequence[Test] = TESTS,
+    trials: int | None = None,
+    by: str | None = None,
+    over: Over = "items",
+    **options: Unpack[CompareOptions],
+) -> Comparisons:
+    """Test the differences between systems: all pairs, or each against ``baseline``.
+
+    ``data`` is what ``score`` takes, or an evaluation that it returned, of which nothing is measured again. In each
+    bootstrap draw all systems are scored on the same items; in each trial of approximate randomisation outputs are
+    swapped between two systems; ``trials`` are as many as all comparisons need, unless said. Where the set has groups,
+    these are drawn or swapped as wholes.
+    """
+    evaluation = asked(data, paired=True, **options)
+    sampling = evaluation.sampling or Sampling()
+    test = _Tests(baseline, tuple(tests), TRIALS if trials is None else trials, sampling)
+    test.check(evaluation)
+    divided = _divided(evaluation, by) if by is not None else []
+    if trials is None:
+        test = test.planned(evaluation, subsets=len(divided) or 1)
+    drawn = None
+    if over != "items":
+        if by is not None:
+            raise BadInput(f"{way('by=', '--by')} and {way('over=', '--over')} go one at a time.")
+        if lacking := _lacking(evaluation):
+            raise BadInput(f"{next(iter(lacking))} lacks items, and {way('over=', '--over')} needs complete runs.")
+        drawn = references.draw(evaluation, over=over)
+        evaluation = references.with_intervals(evaluation, drawn, over=over)
+    if by is None:
+        result = dataclasses.replace(test.run(evaluation, drawn), over=over)
+    else:
+        result = _by_subset(evaluation, by, divided, test)
+    remarks = (*result.remarks, *_incomplete(evaluation), *_too_few_draws(result))
+    return dataclasses.replace(result, remarks=remarks)
+
+
+@dataclass(frozen=True)
+class _Tests:
+    """How systems are compared."""
+
+    baseline: str | None
+    tests: tuple[Test, ...]
+    trials: int
+    sampling: Sampling
+    further: int | None = None  # so many trials, in all, for pairs that need more than ``trials``
+    pairs: frozenset[tuple[str, str]] | None = None  # None: all that ``baseline`` says
+
+    def planned(self, evaluation: Evaluation, *, subsets: int) -> "_Tests":
+        """With as many trials as all comparisons need."""
+        systems = len(evaluation)
+        family = (systems - 1 if self.baseline is not None else systems * (systems - 1) // 2) * subsets
+        needed = _needed(family, self.sampling.level)
+        if needed <= TRIALS:
+            return self
+        trials = max(_LEAST_TRIALS, min(TRIALS, _ALL_TRIALS // family))
+        return dataclasses.replace(self, trials=trials, further=needed)
+
+    def check(self, evaluation: Evaluation) -> None:
+        if len(evaluation) < 2:
+            raise BadInput("A comparison takes at least two systems. Name another file or published system.")
+        if evaluation.n < 2:
+            raise BadInput("A comparison takes at least two items.")
+        if self.baseline is not None and self.baseline not in evaluation.systems:
+            raise UnknownName("baseline", self.baseline, evaluation.systems, see="plainly compare --help")
+        for test in self.tests:
+            if test not in TESTS:
+                raise UnknownName("test", test, TESTS, see="plainly compare --help")
+        if not self.tests:
+            raise BadInput(f"No test was asked for. There are: {', '.join(TESTS)}")
+        if self.trials < 1:
+            raise BadInput(f"The number of randomisation trials must be at least 1, not {self.trials}.")
+        rows = [scores.rows for of_system in evaluation.systems.values() for scores in of_system.values()]
+        if evaluation.units == "bins" and not all(map(len, rows)):
+            raise BadInput(f"This run kept no sums by bin; leave {way('intervals=False', '--no-intervals')} out.")
+
+    def run(self, evaluation: Evaluation, drawn: Drawn | None = None) -> Comparisons:
+        """Every comparison, corrected; ``drawn`` holds other draws for the bootstrap."""
+        names = list(evaluation)
+        comparisons = [
+            comparison
+            for part, pairs in self._on_common_items(evaluation)
+            for comparison in dataclasses.replace(self, pairs=pairs)._compared(part, drawn)
+        ]
+        # As they come where every run is complete; each pair stands by its place in the list of systems.
+        comparisons.sort(
+            key=lambda one: (evaluation.specs.index(one.metric), names.index(one.baseline), names.index(one.system))
+        )
+        return self.result(evaluation, corrected(comparisons))
+
+    def _on_common_items(self, evaluation: Evaluation) -> list[tuple[Evaluation, frozenset[tuple[str, str]] | None]]:
+        """The evaluation, with all pairs; where runs lack items, a part for each set of items that pairs share."""
+        lacking = _lacking(evaluation)
+        if not lacking:
+            return [(evaluation, None)]
+        every = np.ones(evaluation.n, dtype=bool)
+        parts: dict[bytes, set[tuple[str, str]]] = {}
+        for pair in combinations(evaluation, 2):
+            if self.baseline is None or self.baseline in pair:
+                both = ~(lacking.get(pair[0], ~every) | lacking.get(pair[1], ~every))
+                if both.sum() < 2:
+                    raise BadInput(f"{pair[0]} and {pair[1]} have no two items in common. Compare others with them.")
+                parts.setdefault(both.tobytes(), set()).update((pair, pair[::-1]))
+        shared: list[tuple[Evaluation, frozenset[tuple[str, str]] | None]] = []
+        for mask, pairs in parts.items():
+            chosen = evaluation.chosen(np.frombuffer(mask, dtype=bool))
+            kept = {system: chosen.systems[system] for system in chosen if any(system in pair for pair in pairs)}
+            shared.append((dataclasses.replace(chosen, systems=kept), frozenset(pairs)))
+        return shared
+
+    def _compared(self, evaluation: Evaluation, drawn: Drawn | None) -> list[Comparison]:
+        sampling, groups = self.sampling, evaluation.evalset.groups
+        units = len(next(iter(evaluation.of_metric(evaluation.specs[0]).values())).rows)
+        resampler = Resampler(units, sampling.resamples, sampling.seed, groups)
+        swaps = Swaps(self.trials, sampling.seed, groups, self.further)
+        comparisons: list[Comparison] = []
+        for spec in evaluation.specs:
+            measured = _Measured(evaluation.of_metric(spec), resampler, swaps, self, drawn.get(spec) if drawn else None)
+            comparisons += measured.comparisons(spec, evaluation)
+        return comparisons
+
+    def result(self, evaluation: Evaluation, comparisons: Sequence[Comparison], **options: Any) -> Comparisons:
+        return Comparisons(
+            evaluation,
+            tuple(comparisons),
+            self.baseline,
+            self.tests,
+            self.sampling,
+            self.trials,
+            further=self.further,
+            **options,
+        )
+
+
+class _Measured:
+    """One metric on all systems: the scores of draws, of swaps, of items and with each unit left out, made once."""
+
+    def __init__(
+        self,
+        scores: Mapping[str, Scores],
+        resampler: Resampler,
+        swaps: Swaps,
+        tests: _Tests,
+        drawn: Mapping[str, Floats] | None,
+    ) -> None:
+        self.scores, self.tests, self.names = scores, tests, list(scores)
+        self.metric = scores[self.names[0]].metric
+        rows = [scores[name].rows for name in self.names]
+        totals = resampler.totals(rows) if drawn is None else [drawn[name] for name in self.names]
+        self.draws = _headlines(self.metric, totals)
+        self.randomised: dict[Pair, float] = {}
+        if "approximate-randomisation" in tests.tests:
+            pairs = self._pairs()
+            self.randomised = dict(zip(pairs, swaps.p_values(self.metric.score, rows, pairs), strict=True))
+        self.segments = _headlines(self.metric, rows)
+        units = [resampler.units(table) for table in rows]
+        self.left_out = _headlines(self.metric, [table.sum(axis=0) - table for table in units])
+        self.without_item = self.left_out
+        if resampler.groups is not None:
+            self.without_item = _headlines(self.metric, [table.sum(axis=0) - table for table in rows])
+
+    def comparisons(self, spec: str, evaluation: Evaluation) -> list[Comparison]:
+        """Every pair that is asked for, by every test; the system that is named later is compared with the earlier."""
+        return [comparison for b, s in self._pairs() for comparison in self._pair(spec, b, s, evaluation)]
+
+    def _pairs(self) -> list[Pair]:
+        pairs = list(combinations(range(len(self.names)), 2))
+        if self.tests.baseline is not None:
+            base = self.names.index(self.tests.baseline)
+            pairs = [(base, other) for other in range(len(self.names)) if other != base]
+        wanted = self.tests.pairs
+        return [pair for pair in pairs if wanted is None or (self.names[pair[0]], self.names[pair[1]]) in wanted]
+
+    def _pair(self, spec: str, b: int, s: int, evaluation: Evaluation) -> list[Comparison]:
+        system, baseline = (self.scores[self.names[at]] for at in (s, b))
+        difference = float(system) - float(baseline)
+        level, sampling = self.tests.sampling.level, self.tests.sampling
+        differences = self.draws[s] - self.draws[b]
+        low, high = _interval(differences, difference, level)
+        spread = paired.spread_of(self.left_out[s] - self.left_out[b])
+        by_items = spread
+        if self.without_item is not self.left_out:
+            by_items = paired.spread_of(self.without_item[s] - self.without_item[b])
+        effect_size = by_items.effect_size(difference)
+        if evaluation.units == "bins":
+            # A bin varies as the sum of its items does: items differ √(bins / items) times as much from one another.
+            # Where a bin holds groups, how items vary within them is not known.
+            by_item = evaluation.drawn != "groups"
+            effect_size *= float((BINS / max(evaluation.n, 1)) ** 0.5) if by_item else math.nan
+        wins, losses, ties = self._outcomes(spec, s, b, evaluation)
+        comparisons = []
+        for test in self.tests.tests:
+            p_value, two_sided = self._p_values(test, b, s, differences, difference)
+            comparisons.append(
+                Comparison(
+                    system=system.system,
+                    baseline=baseline.system,
+                    metric=spec,
+                    test=test,
+                    score=float(system),
+                    baseline_score=float(baseline),
+                    difference=difference,
+                    low=low,
+                    high=high,
+                    level=level,
+                    p_value=p_value,
+                    p_holm=math.nan,
+                    p_bh=math.nan,
+                    p_two_sided=two_sided,
+                    p_claim=math.nan,
+                    effect_size=effect_size,
+                    standard_error=spread.standard_error,
+                    units=spread.units,
+                    smallest_detectable=math.nan,
+                    wins=wins,
+                    losses=losses,
+                    ties=ties,
+                    n=system.n,
+                    draws=sampling.resamples if test == "paired-bootstrap" else self.tests.trials,
+                    better=self.metric.better,
+                )
+            )
+        return comparisons
+
+    def _p_values(self, test: Test, b: int, s: int, differences: Floats, difference: float) -> tuple[float, float]:
+        """The test's p-value and its two-sided one."""
+        if test == "approximate-randomisation":
+            return self.randomised[b, s], self.randomised[b, s]
+        values = [float(self.scores[self.names[at]]) for at in (b, s)]
+        size = max(map(abs, values)) if math.isfinite(difference) else 1.0
+        one_sided = paired.bootstrap_p(differences, difference, size=size)
+        return one_sided, paired.two_sided_bootstrap_p(differences, difference, size=size)
+
+    def _outcomes(self, spec: str, s: int, b: int, evaluation: Evaluation) -> tuple[int, int, int]:
+        """On how many items the system is better, worse and equal; undefined items are in none."""
+        if evaluation.units == "items":
+            scale = float(np.nanmax(np.abs([self.segments[s], self.segments[b]]), initial=0.0))
+            return _outcomes(self.segments[s] - self.segments[b], better=self.metric.better, scale=scale)
+        counts = evaluation.outcomes.get((spec, self.names[s], self.names[b]))
+        if counts is None:
+            lower, higher, ties = evaluation.outcomes.get((spec, self.names[b], self.names[s]), (0, 0, 0))
+        else:
+            higher, lower, ties = counts
+        return (lower, higher, ties) if self.metric.better == "lower" else (higher, lower, ties)
+
+
+def _divided(evaluation: Evaluation, by: str) -> list[subsets.Subset]:
+    texts = evaluation.outputs or dict.fromkeys(evaluation, ())
+    return list(subsets.divide(evaluation.evalset, texts, by, together=True))
+
+
+def _by_subset(evaluation: Evaluation, by: str, divided: Sequence[subsets.Subset], tests: _Tests) -> Comparisons:
+    """The comparison on each subset, corrected as the one family that they are."""
+    parts: dict[str, Comparisons] = {}
+    for subset in divided:
+        mask = next(iter(subset.masks.values()))
+        if int(mask.sum()) >= 2:
+            parts[subset.label] = tests.run(evaluation.chosen(mask))
+    every = corrected([pair for part in parts.values() for pair in part.comparisons])
+    for label, part in parts.items():
+        own, every = tuple(every[: len(part.comparisons)]), every[len(part.comparisons) :]
+        parts[label] = dataclasses.replace(part, comparisons=own)
+    remarks = tuple(subsets.small_subsets(divided))
+    return tests.result(evaluation, (), by=by, subsets=tuple(parts.items()), remarks=remarks)
+
+
+def _headlines(metric: Metric, tables: Sequence[Floats]) -> list[Floats]:
+    """The headline of every row of every table; small tables are scored in one call, which is what costs."""
+    if sum(map(len, tables)) <= _ONE_CALL:
+        return list(metric.score(np.stack(tables))[..., 0])
+    return [metric.score(table)[..., 0] for table in tables]
+
+
+def _interval(drawn: Floats, difference: float, level: float) -> tuple[float, float]:
+    defined = drawn[np.isfinite(drawn)]
+    if not len(defined) or not math.isfinite(difference):
+        return math.nan, math.nan
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _outcomes(differences: Floats, *, better: Better, scale: float) -> tuple[int, int, int]:
+    sign = -1 if better == "lower" else 1
+    tied = np.abs(differences) <= _SAME * scale
+    wins = (sign * differences > 0) & ~tied
+    losses = (sign * differences < 0) & ~tied
+    return int(wins.sum()), int(losses.sum()), int(tied.sum())
+
+
+def _needed(family: int, level: float) -> int:
+    """So many draws that the smallest p-value there can be passes the correction for all comparisons with room."""
+    return math.ceil(round(2 * family / (1 - level), 6))
+
+
+def _lacking(evaluation: Evaluation) -> dict[str, npt.NDArray[np.bool_]]:
+    """The items that systems did not write anything for, where the texts are at hand and any are lacking."""
+    absent = {
+        system: np.array([isinstance(text, Absent) for text in (evaluation.outputs or {}).get(system, ())])
+        for system in evaluation
+    }
+    return {system: items for system, items in absent.items() if items.any()}
+
+
+def _incomplete(evaluation: Evaluation) -> list[Note]:
+    return [
+        Note(
+            f"{system} lacks {counted(int(items.sum()), 'item')} of {evaluation.n}: it is compared with every other "
+            "system on the items that both have."
+        )
+        for system, items in _lacking(evaluation).items()
+    ]
+
+
+def _too_few_draws(result: Comparisons) -> list[Note]:
+    """Many comparisons need many draws: the smallest p-value that is possible, corrected, may not be small enough."""
+    family = max(map(result.family, result.evaluation.specs), default=0)
+    bootstrap = result.deciding == "paired-bootstrap"
+    draws = result.sampling.resamples if bootstrap else result.trials
+    alpha = 1 - result.sampling.level
+    if family / (draws + 1) <= alpha or (result.further is not None and not bootstrap):
+        return []
+    name, needed = "resamples" if bootstrap else "trials", _needed(family, result.sampling.level)
+    use = way(f"{name}={needed}", f"--{name} {needed}")
+    message = f"With {draws} draws no pair can be told apart after correction for {family} pairs. Use {use} or more."
+    return [Note(message, "warning", "few-draws")]

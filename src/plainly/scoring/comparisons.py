@@ -1,0 +1,328 @@
+"""What a comparison says: every two systems that were tested, who beats whom, and the tables that show it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+from plainly.core.errors import UnknownName, way
+from plainly.core.formatting import counted, interval, number, p_value
+from plainly.core.metric import Better
+from plainly.core.result import Note, Record, Result, Table, warnings
+from plainly.core.sampling import Sampling
+from plainly.scoring.claims import claims
+from plainly.scoring.scores import Evaluation
+from plainly.stats import paired
+
+Test = Literal["paired-bootstrap", "approximate-randomisation"]
+TESTS: tuple[Test, ...] = get_args(Test)
+# Claims, matrix and clusters rest on this test when both are run: its error rate is the nominal one for any metric.
+DECIDING: Test = "approximate-randomisation"
+# A matrix of more systems than this fits no screen; the JSON has it for any number.
+_MATRIX = 15
+_FEW = 4  # so many systems make few enough pairs to be read one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One system against one baseline, on one metric, by one test. ``difference`` is the system less the baseline.
+
+    ``low`` and ``high`` are the bootstrap interval of the difference. ``p_holm`` and ``p_bh`` are ``p_value`` corrected
+    for all comparisons of this metric by this test in this run. The paired bootstrap's p-value, as sacrebleu defines
+    it, looks at one side; ``p_two_sided`` looks at both, and ``p_claim``, on which claims rest, is that with Holm's
+    correction. ``effect_size`` is in standard deviations between items. ``smallest_detectable`` is the difference that
+    a set of this size finds with 80 % power, the correction considered; ``standard_error`` is over the ``units`` drawn.
+    """
+
+    system: str
+    baseline: str
+    metric: str
+    test: Test
+    score: float
+    baseline_score: float
+    difference: float
+    low: float
+    high: float
+    level: float
+    p_value: float
+    p_holm: float
+    p_bh: float
+    p_two_sided: float
+    p_claim: float
+    effect_size: float
+    standard_error: float
+    units: int
+    smallest_detectable: float
+    wins: int
+    losses: int
+    ties: int
+    n: int
+    draws: int
+    better: Better
+
+    @property
+    def significant(self) -> bool:
+        """Whether a difference may be claimed, all comparisons considered (Holm)."""
+        return self.p_claim <= 1 - self.level + 1e-12
+
+    @property
+    def winner(self) -> str | None:
+        """Who may be called better: nobody without significance, or where the metric has no better side."""
+        if not self.significant or self.better == "neither" or self.difference == 0:
+            return None
+        return self.system if (self.difference > 0) == (self.better == "higher") else self.baseline
+
+    @property
+    def verdict(self) -> str:
+        """``>`` the system is better, ``<`` the baseline is, ``≠`` they differ, ``=`` they cannot be told apart."""
+        if not self.significant:
+            return "="
+        return "≠" if self.winner is None else ">" if self.winner == self.system else "<"
+
+    def json(self) -> Record:
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {**fields, "significant": self.significant, "winner": self.winner}
+
+
+@dataclass(frozen=True, repr=False)
+class Comparisons(Result):
+    """All comparisons of a run: every two systems, or each with the ``baseline``; on ``subsets`` where asked for."""
+
+    evaluation: Evaluation
+    comparisons: tuple[Comparison, ...]
+    baseline: str | None
+    tests: tuple[Test, ...]
+    sampling: Sampling
+    trials: int
+    further: int | None = None  # so many trials, in all, where ``trials`` are too few to tell
+    over: str = "items"
+    by: str | None = None
+    subsets: tuple[tuple[str, Comparisons], ...] = ()
+    remarks: tuple[Note, ...] = ()
+
+    @property
+    def deciding(self) -> Test:
+        """The test that claims, matrix and clusters rest on."""
+        return DECIDING if DECIDING in self.tests else self.tests[0]
+
+    @property
+    def unit(self) -> str:
+        """What is drawn and swapped."""
+        if self.evaluation.units == "bins":
+            return "groups" if self.evaluation.drawn == "groups" else "items"
+        return "items" if self.evaluation.evalset.groups is None else "groups"
+
+    def family(self, spec: str) -> int:
+        """How many comparisons the correction is for: all of this metric in this run, on all subsets."""
+        runs = [part for _, part in self.subsets] or [self]
+        return sum(pair.metric == spec and pair.test == run.deciding for run in runs for pair in run.comparisons)
+
+    def decided(self, spec: str) -> list[Comparison]:
+        """The comparisons by one metric, by the deciding test."""
+        return [pair for pair in self.comparisons if pair.metric == spec and pair.test == self.deciding]
+
+    def pair(self, spec: str, system: str, other: str) -> Comparison:
+        """The deciding comparison of two systems, in whichever order it was made."""
+        pair = self._pair_of.get((spec, frozenset((system, other))))
+        if pair is None:
+            raise UnknownName("pair of systems", f"{system}, {other}", self.evaluation, see="plainly compare --help")
+        return pair
+
+    @cached_property
+    def _pair_of(self) -> dict[tuple[str, frozenset[str]], Comparison]:
+        decided = (pair for pair in self.comparisons if pair.test == self.deciding)
+        return {(pair.metric, frozenset((pair.system, pair.baseline))): pair for pair in decided}
+
+    def beats(self, spec: str, system: str, other: str) -> bool:
+        """Whether the first may be called better than the second."""
+        return system != other and self.pair(spec, system, other).winner == system
+
+    def ranking(self, spec: str) -> list[str]:
+        """The systems by score, best first; undefined scores last."""
+        return self.evaluation.ranking(spec)
+
+    def clusters(self, spec: str) -> list[list[str]]:
+        """The ranking, cut where everyone above beats everyone below; empty where the metric has no better side."""
+        if self.evaluation.metrics[spec].better == "neither":
+            return []
+        return paired.clusters(self.ranking(spec), lambda above, below: self.beats(spec, above, below))
+
+    def ties(self, spec: str) -> list[list[str]]:
+        """The largest sets of systems no two of which can be told apart; they may overlap. Best first."""
+        return paired.ties(self.ranking(spec), lambda one, other: self.pair(spec, one, other).significant)
+
+    def matrix(self, spec: str) -> dict[str, dict[str, bool | None]]:
+        """Who beats whom: True for the system of the row, False when beaten, None when it cannot be said."""
+        ranked = self.ranking(spec)
+        return {
+            row: {
+                column: True if self.beats(spec, row, column) else False if self.beats(spec, column, row) else None
+                for column in ranked
+                if column != row
+            }
+            for row in ranked
+        }
+
+    def records(self) -> list[Record]:
+        """One flat record a comparison."""
+        if self.by is not None:
+            return [{self.by: label, **record} for label, part in self.subsets for record in part.records()]
+        return [pair.json() for pair in self.comparisons]
+
+    def json(self) -> Record:
+        """Schema plainly.compare/1."""
+        head: Record = {
+            "schema": "plainly.compare/1",
+            "test_set": self.evaluation.evalset.name or None,
+            "items": self.evaluation.n,
+            "seed": self.sampling.seed,
+            "level": self.sampling.level,
+            "resamples": self.sampling.resamples,
+            "trials": self.trials,
+            "further_trials": self.further,
+            "unit": self.unit,
+            "baseline": self.baseline,
+            "deciding_test": self.deciding,
+            "family": "all comparisons of one metric in this run",
+        }
+        if self.by is None:
+            head |= self._json()
+        else:
+            head["subsets"] = [
+                {"field": self.by, "label": label, "items": part.evaluation.n, **part._json()}
+                for label, part in self.subsets
+            ]
+        return {**head, "warnings": warnings(self)}
+
+    def _json(self) -> Record:
+        return {
+            "systems": self.evaluation.systems_json(),
+            "comparisons": self.records(),
+            "rankings": {spec: self._ranking_json(spec) for spec in self.evaluation.specs},
+            "claims": claims(self),
+        }
+
+    def _ranking_json(self, spec: str) -> Record:
+        order: Record = {"order": self.ranking(spec)}
+        if self.baseline is not None:
+            return order
+        return {**order, "clusters": self.clusters(spec), "ties": self.ties(spec), "beats": self.matrix(spec)}
+
+    def tables(self) -> list[Table]:
+        """Every comparison, where they are few; who beats whom, or how many, where every two systems were compared."""
+        if self.by is not None:
+            return [
+                dataclasses.replace(table, caption=f"{self.by}: {label}, {part.evaluation.n} items")
+                for label, part in self.subsets
+                for table in part.tables()
+            ]
+        systems = len(self.evaluation)
+        tables = [self._pairs()] if self.baseline is not None or systems <= _FEW else []
+        if self.baseline is None and systems > 2:
+            ranked = self._matrix if systems <= _MATRIX else self._standings
+            tables += [ranked(spec) for spec in self.evaluation.specs]
+        return tables
+
+    def notes(self) -> list[Note]:
+        """What may be claimed, how it was tested, and what to beware of."""
+        parts = [*self.subsets] or [("", self)]
+        said = [
+            Note(f"{self.by}: {label}. {sentence}" if self.by else sentence, "claim")
+            for label, part in parts
+            for sentence in claims(part, family=self.family)
+        ]
+        return [*said, Note(self._about()), *self.evaluation.remarks, *self.remarks]
+
+    def _about(self) -> str:
+        draws = []
+        if "paired-bootstrap" in self.tests:
+            unit = self.unit if self.over == "items" else self.over
+            draws.append(f"paired bootstrap over {unit}, {self.sampling.resamples} draws")
+        if "approximate-randomisation" in self.tests:
+            further = f", or {self.further} where these are too few" if self.further else ""
+            draws.append(f"approximate randomisation, {self.trials} trials{further}")
+        name = self.evaluation.evalset.name
+        items = f"{counted(self.evaluation.n, 'item')}{f' of {name}' if name else ''}"
+        return f"{items}. {'; '.join(draws)}; seed {self.sampling.seed}. Claims rest on {self.deciding}."
+
+    def _pairs(self) -> Table:
+        """A row for each comparison, with the p-values of the tests that were run."""
+        by_pair: dict[tuple[str, str, str], list[Comparison]] = {}
+        for comparison in self.comparisons:
+            by_pair.setdefault((comparison.metric, comparison.system, comparison.baseline), []).append(comparison)
+        columns = {"paired-bootstrap": "p bootstrap", "approximate-randomisation": "p random."}
+        rows = []
+        for (metric, system, baseline), tests in by_pair.items():
+            decided = next(comparison for comparison in tests if comparison.test == self.deciding)
+            rows.append(
+                (
+                    metric,
+                    system,
+                    baseline,
+                    number(decided.score),
+                    interval(decided.difference, decided.low, decided.high, sign=True),
+                    *(p_value(comparison.p_value) for comparison in tests),
+                    p_value(decided.p_claim),
+                    number(decided.effect_size, sign=True),
+                    number(decided.smallest_detectable),
+                    decided.verdict,
+                )
+            )
+        tested = tuple(columns[test] for test in self.tests)
+        header = ("metric", "system", "baseline", "score", "difference", *tested, "p Holm", "effect", "detectable", "")
+        return Table(header, tuple(rows), text_columns=frozenset({0, 1, 2}))
+
+    def _matrix(self, spec: str) -> Table:
+        """Who beats whom: > the row beats the column, < it is beaten, · they cannot be told apart."""
+        ranked, beats = self.ranking(spec), self.matrix(spec)
+        signs = {True: ">", False: "<", None: "·"}
+        rows = tuple(
+            (
+                f"{place}. {row}",
+                number(float(self.evaluation[row][spec])),
+                *("" if row == column else signs[beats[row][column]] for column in ranked),
+            )
+            for place, row in enumerate(ranked, 1)
+        )
+        ties = [tie for tie in self.ties(spec) if len(tie) > 1]
+        lines = ["Cannot be told apart: " + "; ".join(" ".join(tie) for tie in ties)] if ties else []
+        clusters = self.clusters(spec)
+        if len(clusters) > 1:
+            lines.append("Clusters: " + " > ".join("{" + " ".join(cluster) + "}" for cluster in clusters))
+        return Table(("", spec, *(f"{place}." for place in range(1, len(ranked) + 1))), rows, notes=tuple(lines))
+
+    def _standings(self, spec: str) -> Table:
+        """How many every system beats and is beaten by, where a table of all pairs would be too wide to read."""
+        beats, clusters = self.matrix(spec), self.clusters(spec)
+        cluster = {system: str(at) for at, members in enumerate(clusters, 1) for system in members}
+        rows = [
+            (
+                f"{place}. {system}",
+                number(float(self.evaluation[system][spec])),
+                *(str(sum(outcome is said for outcome in beats[system].values())) for said in (True, None, False)),
+                *((cluster[system],) if len(clusters) > 1 else ()),
+            )
+            for place, system in enumerate(self.ranking(spec), 1)
+        ]
+        header = ("", spec, "beats", "same", "beaten by", *(("cluster",) if len(clusters) > 1 else ()))
+        return Table(header, tuple(rows), notes=(f"Every pair: {way('records()', '--csv')}",))
+
+
+def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """With p-values corrected within each metric and test: adding a metric changes no claim about another."""
+    corrected = list(comparisons)
+    for metric, test in dict.fromkeys((pair.metric, pair.test) for pair in comparisons):
+        places = [place for place, pair in enumerate(comparisons) if (pair.metric, pair.test) == (metric, test)]
+        values = [comparisons[place].p_value for place in places]
+        by_holm, by_bh = paired.holm(values), paired.benjamini_hochberg(values)
+        by_claim = paired.holm([comparisons[place].p_two_sided for place in places])
+        for place, p_holm, p_bh, p_claim in zip(places, by_holm, by_bh, by_claim, strict=True):
+            pair = comparisons[place]
+            detectable = paired.detectable(pair.standard_error, pair.units, level=pair.level, family=len(places))
+            corrected[place] = dataclasses.replace(
+                pair, p_holm=p_holm, p_bh=p_bh, p_claim=p_claim, smallest_detectable=detectable
+            )
+    return corrected

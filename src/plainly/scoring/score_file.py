@@ -1,0 +1,176 @@
+"""Scores kept in a file: every item's scores for people, or the rows themselves for every later analysis."""
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+import plainly
+from plainly.core import registry, tables
+from plainly.core.errors import BadInput
+from plainly.core.evalset import EvalSet
+from plainly.core.files import check_archive, read_whole, write_whole
+from plainly.core.metric import Floats, Metric, suited
+from plainly.io.tables import arrow
+from plainly.scoring.scores import Evaluation, Scores
+from plainly.scoring.signature import Signature
+
+SCHEMA = "plainly.rows/1"
+_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+
+
+def segment_columns(evaluation: Evaluation) -> dict[str, list[Any]]:
+    """One record for each system and item: id, group, then every output of every metric as ``metric.output``."""
+    evalset = evaluation.evalset
+    columns: dict[str, list[Any]] = {"system": [], "id": []}
+    if evalset.groups is not None:
+        columns["group"] = []
+    for system, of_system in evaluation.systems.items():
+        columns["system"] += [system] * evaluation.n
+        columns["id"] += evalset.ids
+        if evalset.groups is not None:
+            columns["group"] += evalset.groups
+        for spec, scores in of_system.items():
+            for name, values in scores.segments.items():
+                key = spec if name == scores.metric.outputs[0] else f"{spec}.{name}"
+                columns.setdefault(key, []).extend(values.tolist())
+    return columns
+
+
+def check_segments(path: str) -> None:
+    """Raise unless the file's name says in which format to write every item's scores."""
+    if Path(path).suffix.lower() not in _SUFFIXES:
+        raise BadInput(f"Cannot tell the format of {path} from its name; let it end in {', '.join(_SUFFIXES)}.")
+
+
+def write_segments(path: str, evaluation: Evaluation) -> None:
+    """Every item's scores, in the format that the file's name asks for; undefined is null or an empty field."""
+    check_segments(path)
+    suffix = Path(path).suffix.lower()
+    columns = segment_columns(evaluation)
+    if suffix == ".parquet":
+        pyarrow = arrow()
+        sink = io.BytesIO()
+        pyarrow.parquet.write_table(pyarrow.table(columns), sink)
+        write_whole(path, sink.getvalue())
+        return
+    rows = list(zip(*columns.values(), strict=True))
+    if suffix == ".jsonl":
+        defined = ([None if value != value else value for value in row] for row in rows)
+        records = (dict(zip(columns, row, strict=True)) for row in defined)
+        text = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
+    else:
+        text = tables.delimited(list(columns), rows, delimiter="\t" if suffix == ".tsv" else ",") + "\n"
+    write_whole(path, text)
+
+
+def check_saved(path: str) -> None:
+    """Raise unless the file's name is that of saved scores."""
+    if Path(path).suffix != ".npz":
+        raise BadInput(f"Saved scores are a .npz file; name it {Path(path).with_suffix('.npz')}.")
+
+
+def save(path: str, evaluation: Evaluation) -> None:
+    """Keep the measured rows: compare, audit, meta and report read them without measuring again."""
+    check_saved(path)
+    evalset = evaluation.evalset
+    arrays: dict[str, Any] = {}
+    entries: list[dict[str, Any]] = []
+    for system, of_system in evaluation.systems.items():
+        for spec, scores in of_system.items():
+            key = f"rows{len(entries)}"
+            arrays[key] = scores.rows
+            arrays[f"totals{len(entries)}"] = scores.totals
+            entries.append({"system": system, "spec": spec, "signature": str(scores.signature), "rows": key})
+    about = {
+        "schema": SCHEMA,
+        "version": plainly.__version__,
+        "test_set": evalset.name,
+        "units": evaluation.units,
+        "items": evaluation.n,
+        "drawn": evaluation.drawn,
+        "outcomes": [[*pair, *counts] for pair, counts in evaluation.outcomes.items()],
+        "ids": list(evalset.ids),
+        "groups": list(evalset.groups) if evalset.groups is not None else None,
+        "columns": {name: list(values) for name, values in evalset.columns.items()},
+        "scores": entries,
+    }
+    arrays["about"] = np.frombuffer(json.dumps(about, ensure_ascii=False).encode("utf-8"), dtype=np.uint8)
+    sink = io.BytesIO()
+    np.savez_compressed(sink, **arrays)
+    write_whole(path, sink.getvalue())
+
+
+class Saved:
+    """A metric that a file names and that would run a program: its formula is used, the program is not run."""
+
+    measurable = False
+
+    def __init__(self, metric: Metric) -> None:
+        self._metric = metric
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        raise BadInput(f"{self!r} was read from a file, and what a file names is not run. Score again to use it.")
+
+    def score(self, totals: Floats) -> Floats:
+        return self._metric.score(totals)
+
+    def __repr__(self) -> str:
+        return repr(self._metric)
+
+
+def _named_in_file(spec: str) -> Metric:
+    metric = registry.metric(spec)
+    if not getattr(metric, "runs_programs", False):
+        return metric
+    told = {name: getattr(metric, name) for name in ("name", "needs", "better", "outputs")}
+    return cast(Metric, type("Saved", (Saved,), told)(metric))
+
+
+def open_saved(path: str) -> Evaluation:
+    """Scores that were saved, with the ids and groups of their set; its texts are not kept.
+
+    Files of the first version have rows by item only, and no totals beside them.
+    """
+    try:
+        data = read_whole(path)
+        check_archive(data, path)
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            about = json.loads(arrays["about"].tobytes().decode("utf-8"))
+            if about.get("schema") != SCHEMA:
+                raise BadInput(f"{path} holds {about.get('schema')}, which this version does not read ({SCHEMA}).")
+            binned = about.get("units") == "bins"
+            evalset = EvalSet.of(
+                items=len(about["ids"]),
+                ids=about["ids"],
+                groups=about["groups"],
+                columns=about["columns"] or None,
+                name=about["test_set"],
+            )
+            systems: dict[str, dict[str, Scores]] = {}
+            for number, entry in enumerate(about["scores"]):
+                metric = suited(_named_in_file(entry["spec"]), evalset)
+                signature = Signature.parse(entry["signature"])
+                scores = Scores.of_items(metric, entry["system"], arrays[entry["rows"]], signature)
+                if binned:
+                    totals = arrays[f"totals{number}"]
+                    scores = Scores(
+                        metric, entry["system"], scores.rows, totals, about["items"], signature, units="bins"
+                    )
+                if len(scores.rows) != len(about["ids"]) and not binned:
+                    raise ValueError(f"{len(scores.rows)} rows for {len(about['ids'])} items")
+                metric.score(scores.totals)
+                systems.setdefault(entry["system"], {})[entry["spec"]] = scores
+        outcomes = {tuple(counts[:3]): tuple(counts[3:]) for counts in about.get("outcomes", ())}
+    except FileNotFoundError:
+        raise BadInput(f"There is no file {path}. Make one with: plainly score … --save {path}") from None
+    except BadInput:
+        raise
+    except Exception as error:  # whatever is wrong in a damaged file, it is the file
+        raise BadInput(
+            f"{path} is not a file of saved scores ({error}). Make one with: plainly score … --save FILE.npz"
+        ) from error
+    return Evaluation(evalset, systems, outcomes=outcomes, drawn=about.get("drawn", "items"))

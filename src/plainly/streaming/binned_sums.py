@@ -1,0 +1,194 @@
+"""What remains of the rows of a part: sums, by bin and in all, and the rows that could not be measured."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plainly.core.errors import BadInput, way
+from plainly.core.evalset import EvalSet, fingerprint
+from plainly.core.files import check_archive, read_whole, write_whole
+from plainly.core.metric import Floats
+from plainly.stats.exact_sum import Binned, BinOrder, ExactSum
+from plainly.streaming.batches import Bad
+from plainly.streaming.corpus import Texts
+
+SCHEMA = "plainly.stream/2"
+# Rows set aside that are kept by name; all are counted, and all are written where a file for them was named.
+NAMED = 1000
+_FINGERPRINTS = 1 << 64
+_SAME = 1e-9  # two scores closer than this are equal, as in plainly.scoring.compare
+
+
+@dataclass
+class Sums:
+    """One metric on one system: the sum, and the rows by bin, or by item and part where the corpus is held."""
+
+    exact: ExactSum
+    binned: Binned | None
+    kept: dict[int, Floats] = field(default_factory=dict)
+
+    def add(self, rows: Floats, order: BinOrder | None, part: int | None) -> None:
+        self.exact += ExactSum.of(rows)
+        if self.binned is not None and order is not None:
+            self.binned.add(rows, order)
+        if part is not None:
+            self.kept[part] = np.concatenate([self.kept[part], rows]) if part in self.kept else rows
+
+    def merge(self, other: Sums) -> None:
+        """Add what was measured of other parts."""
+        self.exact += other.exact
+        if self.binned is not None and other.binned is not None:
+            self.binned.rows += other.binned.rows
+        self.kept |= other.kept
+
+
+@dataclass
+class Totals:
+    """Everything known of the items measured so far. Adding those of two parts gives those of both, in any order."""
+
+    items: int = 0
+    read: int = 0
+    set_aside: int = 0
+    bad: list[Bad] = field(default_factory=list)
+    references: tuple[int, int] | None = None  # fewest and most of an item
+    fingerprint: int = 0
+    sums: dict[tuple[str, str], Sums] = field(default_factory=dict)
+    # (metric, system, other system) → on how many items the first scores higher, lower and the same
+    outcomes: dict[tuple[str, str, str], tuple[int, int, int]] = field(default_factory=dict)
+    # By part, the texts of a corpus that is held; they are in no state on disk, where they would be there twice.
+    texts: dict[int, list[Texts]] = field(default_factory=dict)
+
+    def count(self, evalset: EvalSet) -> None:
+        """Take note of a batch's texts: how many, how many references, and a fingerprint that no order changes."""
+        self.items += len(evalset)
+        if evalset.references and len(evalset):
+            counts = evalset.reference_counts
+            self._widen((int(counts.min()), int(counts.max())))
+        self.fingerprint = (self.fingerprint + fingerprint(evalset.sources, evalset.references)) % _FINGERPRINTS
+
+    def put_aside(self, bad: Iterable[Bad]) -> None:
+        for rows in bad:
+            self.set_aside += len(rows)
+            self.bad.append(rows)
+
+    def add(self, system: str, spec: str, rows: Floats, order: BinOrder | None, *, part: int | None = None) -> None:
+        """Add a batch's rows of one metric on one system; with ``part`` the rows themselves are kept."""
+        key = (system, spec)
+        if key not in self.sums:
+            width = rows.shape[1]
+            self.sums[key] = Sums(ExactSum.zero(width), Binned.zero(width) if order is not None else None)
+        self.sums[key].add(rows, order, part)
+
+    def face(self, spec: str, segments: Mapping[str, Floats]) -> None:
+        """Count, for every two systems, which of them scores higher on each item; undefined items are in no count."""
+        for one, other in combinations(segments, 2):
+            difference = segments[one] - segments[other]
+            same = np.abs(difference) < _SAME
+            higher, lower = (difference > 0) & ~same, (difference < 0) & ~same
+            self._outcome((spec, one, other), (int(higher.sum()), int(lower.sum()), int(same.sum())))
+
+    def merge(self, other: Totals) -> None:
+        """Add another part's totals to these."""
+        self.items += other.items
+        self.read += other.read
+        self.set_aside += other.set_aside
+        self.bad = sorted([*self.bad, *other.bad], key=lambda bad: (bad.file, bad.first))[:NAMED]
+        if other.references is not None:
+            self._widen(other.references)
+        self.fingerprint = (self.fingerprint + other.fingerprint) % _FINGERPRINTS
+        for key, sums in other.sums.items():
+            if key in self.sums:
+                self.sums[key].merge(sums)
+            else:
+                self.sums[key] = sums
+        for pair, counts in other.outcomes.items():
+            self._outcome(pair, counts)
+        self.texts |= other.texts
+
+    def _outcome(self, pair: tuple[str, str, str], counts: tuple[int, int, int]) -> None:
+        mine = self.outcomes.get(pair, (0, 0, 0))
+        self.outcomes[pair] = mine[0] + counts[0], mine[1] + counts[1], mine[2] + counts[2]
+
+    def _widen(self, counts: tuple[int, int]) -> None:
+        mine = self.references or counts
+        self.references = min(mine[0], counts[0]), max(mine[1], counts[1])
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a run has come, on disk: a run that was killed goes on from here."""
+
+    key: str
+    done: frozenset[int]
+    totals: Totals
+    aside_bytes: int = 0
+
+    def save(self, path: Path) -> None:
+        totals = self.totals
+        arrays: dict[str, Any] = {}
+        sums: list[list[Any]] = []
+        for (system, spec), of_metric in totals.sums.items():
+            if of_metric.binned is not None:
+                arrays[f"bins{len(sums)}"] = of_metric.binned.rows
+            for part, rows in of_metric.kept.items():
+                arrays[f"rows{len(sums)}-{part}"] = rows
+            exact = of_metric.exact
+            sums.append([system, spec, [str(units) for units in exact.units], list(exact.rest), [*of_metric.kept]])
+        about = {
+            "schema": SCHEMA,
+            "key": self.key,
+            "done": sorted(self.done),
+            "aside_bytes": self.aside_bytes,
+            "items": totals.items,
+            "read": totals.read,
+            "set_aside": totals.set_aside,
+            "bad": [list(vars(bad).values()) for bad in totals.bad],
+            "references": totals.references,
+            "fingerprint": totals.fingerprint,
+            "sums": sums,
+            "outcomes": [[*pair, *counts] for pair, counts in totals.outcomes.items()],
+        }
+        arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+        sink = io.BytesIO()
+        np.savez(sink, **arrays)
+        write_whole(path, sink.getvalue())
+
+    @classmethod
+    def load(cls, path: Path, key: str) -> State | None:
+        """The state that was saved under this key; None where there is none, or it is another run's."""
+        try:
+            data = read_whole(path)
+            check_archive(data, str(path))
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                about = json.loads(arrays["about"].tobytes())
+                if about.get("schema") != SCHEMA or about["key"] != key:
+                    return None
+                sums = {}
+                for number, (system, spec, units, rest, parts) in enumerate(about["sums"]):
+                    binned = Binned(arrays[f"bins{number}"]) if f"bins{number}" in arrays else None
+                    kept = {part: arrays[f"rows{number}-{part}"] for part in parts}
+                    sums[system, spec] = Sums(ExactSum(tuple(map(int, units)), tuple(rest)), binned, kept)
+            totals = Totals(
+                items=about["items"],
+                read=about["read"],
+                set_aside=about["set_aside"],
+                bad=[Bad(*fields) for fields in about["bad"]],
+                references=tuple(about["references"]) if about["references"] else None,
+                fingerprint=about["fingerprint"],
+                sums=sums,
+                outcomes={tuple(counts[:3]): tuple(counts[3:]) for counts in about["outcomes"]},
+            )
+            return cls(key, frozenset(about["done"]), totals, about["aside_bytes"])
+        except OSError:  # none there, or in a place that cannot be read: a run from the beginning
+            return None
+        except Exception as error:  # whatever is wrong in a damaged file, it is the file
+            again = way("remove it", "--restart")
+            raise BadInput(f"{path} does not hold the state of a run ({error}). Begin again: {again}") from None

@@ -1,0 +1,127 @@
+"""A Ray cluster, or Ray on this machine: Ray Data hands the parts of a corpus to actors and restarts those that die.
+
+An actor keeps its work from part to part, so that a learned metric loads its model once. Actors read their parts
+themselves: text does not travel through the cluster, only file names do on the way there and sums on the way back.
+"""
+
+import contextlib
+import logging
+import os
+import pickle
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from plainly.core.errors import BadInput, needing
+from plainly.streaming.engines import Result, Task, Tell, Work, silent
+
+
+class RayEngine:
+    """Workers are actors of a Ray Data pipeline; without an address, Ray is started here and stopped afterwards."""
+
+    name = "ray"
+
+    def __init__(self, *, address: str | None = None, workers: int | None = None, store: int | None = None) -> None:
+        self.address, self.workers, self.store = address, workers, store
+
+    def run(
+        self, work: Work[Task, Result], tasks: Sequence[Task], *, tell: Tell = silent, gpus: float = 0.0
+    ) -> Iterator[tuple[int, Result]]:
+        os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+        # Otherwise Ray gives every worker the environment manager that started this process, and packs the folder.
+        os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+        # By default Ray reports its use to its makers.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        with needing("the engine ray", package="ray", extra="ray"):
+            import ray
+            import ray.data
+        with _results_alone_on_stdout():
+            started = self._start(ray)
+            try:
+                yield from self._results(ray, work, tasks, tell, gpus)
+            finally:
+                if started:
+                    ray.shutdown()
+
+    def _start(self, ray: Any) -> bool:
+        if ray.is_initialized():
+            return False
+        options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+        if self.address is not None:
+            options["address"] = self.address
+        else:
+            options |= {"num_cpus": self.workers, "include_dashboard": False, "address": "local"}
+            if self.store is not None:
+                options["object_store_memory"] = self.store
+        try:
+            ray.init(**options)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            where = f"the cluster at {self.address}" if self.address else "Ray on this machine"
+            raise BadInput(f"Cannot reach {where}: {str(error).splitlines()[0]}") from None
+        return True
+
+    def _results(self, ray: Any, work: Any, tasks: Sequence[Any], tell: Tell, gpus: float) -> Iterator[tuple[int, Any]]:
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        resources = ray.cluster_resources()
+        gpus = gpus if resources.get("GPU") else 0.0
+        most = int(resources["GPU"] / gpus) if gpus else int(resources.get("CPU", 1))
+        workers = max(1, min(most, len(tasks), self.workers or most))
+        items = [{"number": number, "task": pickle.dumps(task)} for number, task in enumerate(tasks)]
+        # One row a block: a block is what is done again when an actor dies, and what is handed out next.
+        parts = ray.data.from_items(items, override_num_blocks=len(items))
+        done = parts.map_batches(
+            _Actor,
+            # By value where it must be: a metric of one's own may be defined in a script or notebook.
+            fn_constructor_args=(ray.cloudpickle.dumps(work),),
+            batch_size=1,
+            batch_format="numpy",
+            concurrency=workers,
+            num_cpus=1,
+            num_gpus=gpus or None,
+        )
+        for row in done.iter_rows():
+            kind, value = pickle.loads(row["result"])
+            if kind == "error":
+                raise value
+            tell(int(row["told"]))
+            yield int(row["number"]), value
+
+
+@contextlib.contextmanager
+def _results_alone_on_stdout() -> Iterator[None]:
+    """Whatever Ray, its C++ parts or its children write to standard output goes to standard error meanwhile."""
+    try:
+        sys.stdout.flush()
+        kept = os.dup(1)
+        os.dup2(2, 1)
+    except (OSError, ValueError, AttributeError):  # a notebook or a server without such streams
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+class _Actor:
+    """What lives on a worker: the work, called with one task after the other."""
+
+    def __init__(self, work: bytes) -> None:
+        self._work = pickle.loads(work)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        import numpy as np
+
+        from plainly.core.errors import PlainlyError
+
+        told: list[int] = []
+        try:
+            answer: tuple[str, Any] = ("done", self._work(pickle.loads(batch["task"][0]), told.append))
+        except PlainlyError as error:  # ours to raise again; retrying would not help
+            answer = ("error", BadInput(*error.args))
+        packed = np.empty(1, dtype=object)
+        packed[0] = pickle.dumps(answer)
+        return {"number": batch["number"], "told": np.array([sum(told)]), "result": packed}

@@ -1,0 +1,53 @@
+"""A tagger's and parser's view of the words, where spaCy is installed: tags, heads and relations."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from plainly.core.errors import MissingExtra, needing
+from plainly.text.lexicon import stable_hash
+
+DEFAULT_MODEL = "en_core_web_sm"
+
+
+class Parse(NamedTuple):
+    """One text: a number for each word's tag and relation, and the place of its head (its own for a root)."""
+
+    tags: list[int]
+    relations: list[int]
+    heads: list[int]
+
+
+class Parser:
+    """spaCy, kept to our tokens; equal texts are parsed once in a call."""
+
+    def __init__(self, model: str = DEFAULT_MODEL) -> None:
+        with needing("The labeller with a parser", package="spacy", extra="spacy"):
+            import spacy
+        try:
+            self._nlp: Any = spacy.load(model, exclude=["ner", "lemmatizer", "attribute_ruler"])
+        except OSError:
+            raise MissingExtra(
+                f"The labeller with a parser (python -m spacy download {model})", package=model, extra="spacy"
+            ) from None
+
+    def parse(self, texts: Sequence[Sequence[str]]) -> list[Parse]:
+        """Tags, relations and heads of tokenised texts."""
+        from spacy.tokens import Doc
+
+        distinct = list(dict.fromkeys(tuple(tokens) for tokens in texts))
+        docs = (Doc(self._nlp.vocab, words=list(tokens) or ["."]) for tokens in distinct)
+        parses = {}
+        for tokens, doc in zip(distinct, self._nlp.pipe(docs, batch_size=256), strict=True):
+            parses[tokens] = Parse(
+                [code(token.tag_) for token in doc],
+                [code(token.dep_) for token in doc],
+                [token.head.i for token in doc],
+            )
+        return [parses[tuple(tokens)] for tokens in texts]
+
+
+@cache
+def code(name: str) -> int:
+    """The number that stands for a tag or a relation in a parse."""
+    return stable_hash(name) % 4093 + 1

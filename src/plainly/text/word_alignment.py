@@ -1,0 +1,146 @@
+"""A word aligner for a sentence and its simplification, many pairs at once.
+
+Three passes over a table of similarities (same word, same root) choose chains of words that stand in the same order on
+both sides: the first is what was kept, the second and third are what moved. The heaviest chain is found with one
+running maximum a row, for all pairs of a batch together, because an unaligned word costs nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.text.lexicon import FUNCTION, KIND, KINDS, Words
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+
+_CELLS = 400_000  # Cells of a batch's similarity table; more would leave the processor's cache.
+LOWER, STEM, PREFIX, KIND_COLUMN, ENDING, LENGTH, SHAPE, HASH = range(8)
+
+_WEIGHT = np.ones(len(KINDS), dtype=np.float32)
+_WEIGHT[list(FUNCTION)] = 0.35
+_WEIGHT[[KIND[name] for name in ("comma", "bracket", "quote", "punctuation", "possessive")]] = 0.25
+_WEIGHT[KIND["stop"]] = 0.3
+_WEIGHT[KIND["pad"]] = 0
+
+
+@dataclass(frozen=True)
+class AlignedSide:
+    """One side of a batch of pairs, padded."""
+
+    words: Ints  # Their numbers.
+    links: Ints  # Of each word, the place of its counterpart; −1 none.
+    passes: Ints  # In which pass it was aligned: 1 kept in place, 2 and 3 moved, 0 not at all.
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """A batch of pairs; ``order`` are the pairs' positions among all pairs."""
+
+    order: npt.NDArray[np.intp]
+    source: AlignedSide
+    output: AlignedSide
+
+
+def align(sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], words: Words) -> Iterator[Aligned]:
+    """Align pairs of word numbers, in batches of pairs of like length."""
+    order = sorted(range(len(sources)), key=lambda at: len(sources[at]) + 2 * len(outputs[at]))
+    start = 0
+    while start < len(order):
+        width, height, stop = 0, 0, start
+        while stop < len(order):
+            width = max(width, len(sources[order[stop]]))
+            height = max(height, len(outputs[order[stop]]))
+            if stop > start and (stop - start + 1) * (width + 1) * (height + 1) > _CELLS:
+                break
+            stop += 1
+        chosen = order[start:stop]
+        source, output = (_padded([texts[at] for at in chosen]) for texts in (sources, outputs))
+        yield _align_batch(np.array(chosen, dtype=np.intp), source, output, words.table)
+        start = stop
+
+
+def _align_batch(order: npt.NDArray[np.intp], source: Ints, output: Ints, table: Ints) -> Aligned:
+    weights = similarity(source, output, table)
+    sides = [
+        AlignedSide(words, np.full(words.shape, -1, dtype=np.int32), np.zeros(words.shape, dtype=np.int32))
+        for words in (source, output)
+    ]
+    for number in (1, 2, 3):
+        if number > 1:
+            # What is left: rows and columns not yet aligned, and no lone function word or comma far from its place.
+            weights = weights * (sides[0].links < 0)[:, :, None] * (sides[1].links < 0)[:, None, :]
+            weights[weights < 0.5] = 0
+        pair, *places = _best_chain(weights)
+        if not len(pair):
+            break
+        for side, own, other in zip(sides, places, places[::-1], strict=True):
+            side.links[pair, own], side.passes[pair, own] = other, number
+    return Aligned(order, *sides)
+
+
+def similarity(source: Ints, output: Ints, table: Ints) -> Floats:
+    """How well each source word fits each output word: 1 the same content word, less for roots and function words."""
+    lower = table[:, LOWER]
+    weight = _WEIGHT[table[:, KIND_COLUMN]]
+    same = (lower[source][:, :, None] == lower[output][:, None, :]) & (source != 0)[:, :, None]
+    content = weight[source] >= 0.9
+    roots = (table[source, STEM][:, :, None] == table[output, STEM][:, None, :]) & content[:, :, None]
+    beginnings = (table[source, PREFIX][:, :, None] == table[output, PREFIX][:, None, :]) & content[:, :, None]
+    fits = (same | roots).astype(np.float32)
+    # A fit counts for more where the words before and after fit as well, so that chains prefer whole phrases.
+    around = np.zeros_like(fits)
+    around[:, 1:, 1:] += fits[:, :-1, :-1]
+    around[:, :-1, :-1] += fits[:, 1:, 1:]
+    base = np.where(same, weight[source][:, :, None], 0).astype(np.float32)
+    for fitting, value in ((roots, 0.7), (beginnings, 0.35)):
+        np.maximum(base, np.where(fitting, np.float32(value), np.float32(0)), out=base)
+    fit: Floats = base * (1 + np.float32(0.5) * around)
+    return fit
+
+
+def _best_chain(weights: Floats) -> list[npt.NDArray[np.intp]]:
+    """The heaviest chains in order on both sides, as arrays: pair, source place, output place of every link."""
+    pairs, rows, columns = weights.shape
+    best = np.zeros((rows + 1, pairs, columns + 1), dtype=np.float32)
+    for number in range(rows):
+        step = best[number].copy()
+        np.maximum(step[:, 1:], best[number][:, :-1] + weights[:, number], out=step[:, 1:])
+        np.maximum.accumulate(step, axis=1, out=best[number + 1])
+    links = [(np.zeros(0, dtype=np.intp),) * 3]
+    row_at, column_at = np.full(pairs, rows), np.full(pairs, columns)
+    active = np.arange(pairs)
+    while len(active):
+        row, column = row_at[active], column_at[active]
+        here = best[row, active, column]
+        up = best[row - 1, active, column] == here
+        left = ~up & (best[row, active, column - 1] == here)
+        matched = ~(up | left)
+        if matched.any():
+            links.append((active[matched], row[matched] - 1, column[matched] - 1))
+        row_at[active] -= up | matched
+        column_at[active] -= left | matched
+        done = (row_at[active] == 0) | (column_at[active] == 0) | (here == 0)
+        active = active[~done]
+    return [np.concatenate(places) for places in zip(*links, strict=True)]
+
+
+def _padded(rows: Sequence[Sequence[int]]) -> Ints:
+    width = max(map(len, rows), default=0) or 1
+    padded = np.zeros((len(rows), width), dtype=np.int32)
+    lengths = np.array([len(row) for row in rows])
+    padded[np.arange(width) < lengths[:, None]] = [number for row in rows for number in row]
+    return padded
+
+
+def runs(places: Sequence[int]) -> list[list[int]]:
+    """Places, in order, that stand side by side."""
+    parts: list[list[int]] = []
+    for at in places:
+        if parts and parts[-1][-1] == at - 1:
+            parts[-1].append(at)
+        else:
+            parts.append([at])
+    return parts

@@ -1,0 +1,318 @@
+"""Label texts with their operations: what is held in memory, or a corpus that never is, part by part."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import plainly
+from plainly.core.errors import BadInput, way
+from plainly.core.evalset import EvalSet
+from plainly.core.files import write_whole
+from plainly.core.progress import Progress, Tell, unseen
+from plainly.core.result import Note, Record, Result, Table, warnings
+from plainly.io.texts import Inputs, TextArguments, take
+from plainly.streaming.engines import Engine, engine
+from plainly.text.languages.detection import named, tally
+from plainly.text.pieces import is_long
+from plainly.text.sentence_aligner import align_many
+from plainly.typology import formats
+from plainly.typology.annotation import Pair
+from plainly.typology.label import CHUNK, TextPairs, label_task, loaded
+from plainly.typology.sentence_alignment import sentence_counts, sentence_table
+
+if TYPE_CHECKING:
+    from plainly.scoring.streamed import OnError
+    from plainly.streaming.batches import Bad, Reading
+    from plainly.streaming.corpus import Corpus
+    from plainly.streaming.parts import Part
+
+SCHEMA = "plainly.operations/1"
+_ABOUT = "about.json"
+_NO_SOURCES = "Operations are what was done to the source, and no sources were given."
+_SHOWN = ("part", "id", "label", "source_words", "output_words", "confidence")
+
+
+@dataclass(frozen=True, repr=False)
+class LabelledPairs(Result):
+    """Pairs with the operations that a labeller saw in them; ``part`` is the system where there are several."""
+
+    labeller: str
+    notice: str
+    pairs: tuple[Pair, ...]
+    remarks: tuple[Note, ...] = ()
+    documents: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by system; of aligned documents only
+
+    def save(self, path: str | Path) -> tuple[Path, ...]:
+        """Write the pairs in the format that the name ends in; returns the files written."""
+        return formats.save(self.pairs, path)
+
+    def records(self) -> list[Record]:
+        """One row a group."""
+        return [dict(zip(formats.COLUMNS, row, strict=True)) for row in formats.rows(self.pairs)]
+
+    def json(self) -> Record:
+        documents = {"documents": self.documents} if self.documents else {}
+        return payload(self, labeller=self.labeller, **documents, pairs=[formats.record(pair) for pair in self.pairs])
+
+    def tables(self) -> list[Table]:
+        rows = tuple(tuple(record[column] for column in _SHOWN) for record in self.records())
+        sentences = [sentence_table(self.documents)] if self.documents else []
+        return [*sentences, Table(_SHOWN, rows, text_columns=frozenset(range(len(_SHOWN) - 1)))]
+
+    def notes(self) -> list[Note]:
+        return [*licence(self.notice), *in_pieces(count_long(self.pairs)), *self.remarks]
+
+
+Annotated = str | Path | Sequence[Pair] | LabelledPairs
+
+
+def annotated(data: Annotated) -> tuple[Pair, ...]:
+    """Annotated pairs from what holds them: a file, a named data set, pairs, or what ``label`` returned."""
+    if isinstance(data, str | Path):
+        return formats.load(data)
+    return data.pairs if isinstance(data, LabelledPairs) else tuple(data)
+
+
+def set_name(data: Annotated) -> str:
+    """What annotated pairs are called in a result."""
+    return str(data) if isinstance(data, str | Path) else ""
+
+
+def payload(result: Result, **fields: Any) -> Record:
+    """A result's JSON: all that is said on stderr is in it."""
+    return {"schema": SCHEMA, **fields, "warnings": warnings(result)}
+
+
+def licence(notice: str) -> list[Note]:
+    """What must be known of a labeller's licence, if anything."""
+    return [Note(notice, code="licence")] if notice else []
+
+
+def in_pieces(count: int) -> list[Note]:
+    """What must be known of pairs too long to be aligned at once."""
+    if not count:
+        return []
+    pairs = "1 pair was" if count == 1 else f"{count:,} pairs were"
+    said = (
+        f"{pairs} long (about 1,000 words a side) and labelled in pieces: what moved from one piece to another counts "
+        "as deleted and inserted."
+    )
+    return [Note(said, "warning", code="long-texts")]
+
+
+class LabellingOptions(TextArguments, total=False):
+    """What ``label`` takes beside the labeller."""
+
+    processes: int
+    progress: Progress
+    unit: str | None
+
+
+def label(
+    data: Any = None,
+    *,
+    labeller: str = "light",
+    processes: int = 1,
+    progress: Progress = unseen,
+    unit: str | None = None,
+    **texts: Unpack[TextArguments],
+) -> LabelledPairs:
+    """The operations between sources and outputs; many pairs are labelled in several ``processes``.
+
+    With the ``unit`` sentence, sentences of longer texts are aligned first, and those that belong together are a pair.
+    """
+    if unit not in (None, "sentence"):
+        raise BadInput(f"Operations are labelled in whole texts, or by the unit sentence, not {unit!r}.")
+    inputs = take(data, **texts)
+    named = len(inputs.outputs) > 1
+    sides = [between(inputs.evalset, outputs, system if named else "") for system, outputs in inputs.outputs.items()]
+    documents: dict[str, Mapping[str, int]] = {}
+    if unit is not None:
+        aligned = [_aligned(side) for side in sides]
+        sides = [pairs for pairs, _ in aligned]
+        documents = dict(zip(inputs.outputs, (counts for _, counts in aligned), strict=True))
+    labelled = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
+    pairs = tuple(pair for pairs in labelled for pair in pairs)
+    return LabelledPairs(labeller, loaded(labeller).notice, pairs, unsuited(inputs), documents)
+
+
+def _aligned(texts: TextPairs) -> tuple[TextPairs, dict[str, int]]:
+    """Sentences that belong together as pairs, and what became of all. A sentence that was dropped or added whole is a
+    pair with an empty side; pairs are numbered within their text."""
+    sources, outputs, ids, part = texts
+    alignments = align_many(sources, outputs, encoder=False)
+    pairs = [
+        (*pair, f"{name}-{number}")
+        for name, alignment in zip(ids, alignments, strict=True)
+        for number, pair in enumerate(alignment.pairs(), 1)
+    ]
+    own, other, names = zip(*pairs, strict=True) if pairs else ((), (), ())
+    return (own, other, names, part), sentence_counts(alignments)
+
+
+def unsuited(inputs: Inputs) -> tuple[Note, ...]:
+    """A warning where the texts are not English, which all labellers are made for."""
+    language = inputs.language or tally(inputs.evalset.sources[:200])[1]
+    if language in (None, "en"):
+        return ()
+    said = f"The texts are {named(language)}, and operations are labelled by words and patterns of English. Labels of"
+    return (
+        Note(
+            f"{said} words that are kept, moved or deleted may be right; others mean little.",
+            "warning",
+            "metric-language",
+        ),
+    )
+
+
+def between(evalset: EvalSet, outputs: Sequence[str], part: str = "") -> TextPairs:
+    """Sources and outputs, checked to be pairs."""
+    if not evalset.has_sources:
+        raise BadInput(f"{_NO_SOURCES} Add them: {way('sources=[…]', '--source FILE')}")
+    if len(evalset) != len(outputs):
+        raise BadInput(f"There are {len(evalset)} sources and {len(outputs)} outputs; operations lie between pairs.")
+    return evalset.sources, outputs, evalset.ids, part
+
+
+def label_texts(
+    texts: Sequence[TextPairs], *, labeller: str, processes: int = 1, progress: Progress = unseen
+) -> list[list[Pair]]:
+    """The labelled pairs of each of the texts."""
+    owners: list[int] = []
+    tasks: list[TextPairs] = []
+    for number, (sources, outputs, ids, part) in enumerate(texts):
+        for start in range(0, len(sources), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            owners.append(number)
+            tasks.append((sources[chunk], outputs[chunk], ids[chunk], part))
+    total = sum(len(sources) for sources, *_ in texts)
+    # Processes take longer to start than a chunk takes to label.
+    place = engine("local", processes=processes if total > CHUNK else 1)
+    with progress("labelling", total=total, unit="pairs") as tell:
+        done = dict(place.run(partial(label_task, labeller), tasks, tell=tell))
+    labelled: list[list[Pair]] = [[] for _ in texts]
+    for task, number in enumerate(owners):
+        labelled[number] += done[task]
+    return labelled
+
+
+@dataclass(frozen=True, repr=False)
+class LabelledCorpus(Result):
+    """What was labelled into a folder, and what became of the rows: by an earlier run, or set aside."""
+
+    labeller: str
+    notice: str
+    folder: Path
+    pairs: int
+    reading: Reading
+    long: int = 0  # pairs that were labelled in pieces
+
+    def records(self) -> list[Record]:
+        """One row for each row, or run of rows, that was set aside."""
+        return list(map(asdict, self.reading.bad))
+
+    def json(self) -> Record:
+        rows = {"parts": self.reading.parts, "pairs": self.pairs, "resumed": self.reading.resumed}
+        return payload(self, labeller=self.labeller, **rows, bad=self.records(), set_aside=self.reading.set_aside)
+
+    def tables(self) -> list[Table]:
+        counts = (self.pairs, self.reading.parts, self.reading.resumed, self.reading.set_aside)
+        header = ("labelled into", "pairs", "parts", "of them before", "rows set aside")
+        return [Table(header, ((str(self.folder), *(f"{count:,}" for count in counts)),))]
+
+    def notes(self) -> list[Note]:
+        reading = self.reading
+        said = [f"{self.pairs:,} pairs labelled into {self.folder} ({reading.parts} parts)"]
+        if reading.resumed:
+            said.append(f"{reading.resumed} of {reading.parts} parts were labelled before")
+        return [*licence(self.notice), *map(Note, said), *in_pieces(self.long), *reading.notes()]
+
+
+def label_corpus(
+    corpus: Corpus,
+    folder: str | Path,
+    *,
+    engine: Engine,
+    labeller: str = "light",
+    on_error: OnError = "stop",
+    restart: bool = False,
+    progress: Progress = unseen,
+) -> LabelledCorpus:
+    """Label every pair of a corpus into ``folder``; parts that an earlier, identical run finished are skipped."""
+    from plainly.streaming.batches import Bad, Reading
+
+    if not corpus.has_sources:
+        raise BadInput(_NO_SOURCES)
+    notice = loaded(labeller).notice
+    target = Path(folder).resolve()
+    target.mkdir(parents=True, exist_ok=True)
+    asked = json.dumps([corpus.identity, labeller, on_error, plainly.__version__])
+    done = _finished(target, hashlib.sha256(asked.encode()).hexdigest()[:16], restart=restart)
+    tasks = [task for task in enumerate(corpus.parts) if task[0] not in done]
+    resumed = len(done)
+    with (
+        progress("labelling", total=corpus.rows, unit="rows") as tell,
+        open(target / _ABOUT, "a", encoding="utf-8") as about,
+    ):
+        tell(sum(corpus.parts[number].count for number in done))
+        for place, (pairs, long, bad) in engine.run(partial(_label_part, labeller, target, on_error), tasks, tell=tell):
+            number = tasks[place][0]
+            done[number] = {"part": number, "pairs": pairs, "long": long, "bad": list(map(asdict, bad))}
+            about.write(json.dumps(done[number]) + "\n")
+            about.flush()
+    aside = tuple(Bad(**row) for number in sorted(done) for row in done[number]["bad"])
+    reading = Reading(corpus.rows, corpus.rows, sum(map(len, aside)), aside, resumed, len(corpus.parts))
+    counts = [sum(entry.get(name, 0) for entry in done.values()) for name in ("pairs", "long")]
+    return LabelledCorpus(labeller, notice, Path(folder), counts[0], reading, counts[1])
+
+
+def _label_part(
+    labeller: str, folder: Path, on_error: OnError, task: tuple[int, Part], tell: Tell
+) -> tuple[int, int, list[Bad]]:
+    """The work: label the pairs of a part and write them."""
+    number, part = task
+    pairs: list[Pair] = []
+    bad: list[Bad] = []
+    for batch in part.read(frozenset({"source"})):
+        if batch.bad and on_error == "stop":
+            raise batch.bad[0].error()
+        bad += batch.bad
+        for system, outputs in batch.outputs.items():
+            pairs += label_task(labeller, between(batch.evalset, outputs, system if len(batch.outputs) > 1 else ""))
+        tell(batch.read)
+    write_whole(_path(folder, number), formats.write_jsonl(pairs))
+    return len(pairs), count_long(pairs), bad
+
+
+def _finished(folder: Path, key: str, *, restart: bool) -> dict[int, Any]:
+    """What an earlier run into this folder finished, if it was the same run; another's files are refused."""
+    path = folder / _ABOUT
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    if lines and json.loads(lines[0])["key"] != key and not restart:
+        raise BadInput(
+            f"{folder} holds the labels of another corpus or labeller. Name another folder, or use --restart."
+        )
+    if restart or not lines:
+        for old in folder.glob("part-*.jsonl"):
+            if not restart:
+                raise BadInput(f"{folder} holds {old.name} already. Name another folder, or use --restart.")
+            old.unlink()
+        path.write_text(json.dumps({"key": key}) + "\n", encoding="utf-8")
+        return {}
+    entries = [json.loads(line) for line in lines[1:] if line.endswith("}")]
+    return {entry["part"]: entry for entry in entries if _path(folder, entry["part"]).exists()}
+
+
+def _path(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:06d}.jsonl"
+
+
+def count_long(pairs: Iterable[Pair]) -> int:
+    """How many labelled pairs were too long to be aligned at once, and were cut."""
+    return sum(is_long(pair.source.split(), pair.output.split()) for pair in pairs)

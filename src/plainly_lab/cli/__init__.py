@@ -1,0 +1,1 @@
+"""The commands of plainly_lab: train, reproduce, field and grid."""

@@ -1,0 +1,50 @@
+"""``plainly field``: every public output, scored and doubted in one way, as a small site."""
+
+import argparse
+
+from plainly.cli.options import number
+from plainly.cli.progress import bar
+from plainly.cli.show import add_formats
+from plainly.core.registry import split_specs
+from plainly.core.result import Result
+
+SUMMARY = "how good are all public systems, soundly computed? a small site"
+HELP = """\
+Score every public output of every test set and write a small site about it: the state of the field.
+
+  plainly field -o field
+  plainly field asset/test tsar2025/test -o field
+  plainly field demo -m sari,fkgl --no-papers -o demo-field
+
+What was done is kept, and only what is new is done again; the site lists what changed since it was last built.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sets", nargs="*", metavar="SET", help="test sets (all that have public outputs)")
+    parser.add_argument("-m", "--metrics", metavar="SPECS", help="metrics, with commas between (what each set allows)")
+    parser.add_argument("-o", "--out", metavar="DIR", default="field", help="where the site is written (%(default)s)")
+    parser.add_argument("--no-papers", action="store_true", help="do not compute papers again")
+    parser.add_argument("--newsela", metavar="DIR", help="licensed outputs, for the paper that needs them")
+    parser.add_argument("--cache", metavar="DIR", help="where what was done is kept (plainly's cache directory)")
+    parser.add_argument(
+        "--processes", type=number("--processes"), metavar="N", help="how many to use (all cores); results are the same"
+    )
+    parser.add_argument("--restart", action="store_true", help="do everything again")
+    add_formats(parser)
+
+
+def run(args: argparse.Namespace) -> Result:
+    from plainly_lab.field_site.build import field
+
+    return field(
+        args.sets or None,
+        out=args.out,
+        metrics=split_specs(args.metrics) if args.metrics else None,
+        papers=() if args.no_papers else None,
+        newsela=args.newsela,
+        cache=args.cache,
+        restart=args.restart,
+        processes=args.processes,
+        progress=bar,
+    )

@@ -1,0 +1,50 @@
+"""``plainly reproduce``: a paper's tables computed again, cell by cell, beside the published ones."""
+
+import argparse
+
+from plainly.cli.options import number
+from plainly.cli.progress import bar
+from plainly.cli.show import add_formats
+from plainly.core.result import Result
+from plainly_lab.reproductions import RecipeOptions, recipes, reproduce
+
+SUMMARY = "compute the tables of a paper again"
+HELP = """\
+Compute the tables of a paper again and show them beside the published ones.
+
+  plainly reproduce --list
+  plainly reproduce assetann
+  plainly reproduce assetann --table 4 --json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="PAPER", help="which paper (see --list)")
+    parser.add_argument("--list", action="store_true", help="the papers that can be reproduced")
+    parser.add_argument("--table", action="append", metavar="N", help="only this table; may be repeated")
+    parser.add_argument("--outputs", metavar="DIR", help="licensed system outputs, where a paper needs them")
+    parser.add_argument("--figures", metavar="DIR", help="draw the figures there, where a paper has any")
+    parser.add_argument(
+        "--seed",
+        type=number("--seed", "seed"),
+        help="seed of whatever is drawn (%(default)s)",
+        default=RecipeOptions.seed,
+    )
+    parser.add_argument(
+        "--trials",
+        type=number("--trials"),
+        metavar="N",
+        help="repetitions, where a paper has any (%(default)s)",
+        default=RecipeOptions.trials,
+    )
+    parser.add_argument("--processes", type=number("--processes"), metavar="N", help="how many to use (all cores)")
+    parser.add_argument("--summary", action="store_true", help="verdicts by table, without the cells")
+    add_formats(parser)
+
+
+def run(args: argparse.Namespace) -> Result:
+    if args.list or args.name is None:
+        return recipes()
+    options = {name: getattr(args, name) for name in ("outputs", "figures", "seed", "trials", "processes")}
+    reproduction = reproduce(args.name, tables=args.table, progress=bar, **options)
+    return reproduction.summary() if args.summary else reproduction

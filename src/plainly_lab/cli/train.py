@@ -1,0 +1,140 @@
+"""``plainly train``: make a simplicity estimate or a judge of your own."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from plainly.cli.options import number
+from plainly.cli.progress import bar
+from plainly.cli.show import add_formats, say
+from plainly.core.errors import BadInput
+from plainly.core.files import check_directory
+from plainly.core.result import Result
+
+SUMMARY = "train a learned metric of your own"
+HELP = """\
+Train the reference-less simplicity estimate (sle) on levelled documents, or the judge of source and output (quality) on
+pairs, and export it for 'plainly score'.
+
+  plainly train sle levelled.csv --levels hard=0,easy=4 --encoder DIR --output my-model
+  plainly score -m 'sle(model=my-model)' --source src.txt OUT.txt
+
+levelled.csv has the columns article, level and text. Without it, and with --recipe shipped, the model that plainly
+ships is made again from OneStopEnglish and CEFR-SP. Interrupted runs go on where they stopped.
+
+  plainly train quality --encoder DIR --expert-encoder LARGER --output my-judge
+  plainly score -m 'quality(model=my-judge)' --source src.txt OUT.txt
+
+makes the shipped judge again; --recipe research also learns from sets that forbid commercial use.
+
+  plainly train cefr --output my-model
+
+fits the heads that read CEFR levels to a finished model, from open rated sentences and levelled texts, in minutes.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=("sle", "cefr", "quality"), help="what to train")
+    parser.add_argument("documents", nargs="?", help="a table with the columns article, level and text")
+    parser.add_argument("--corpus", help="a corpus that --prepare wrote, instead of documents")
+    parser.add_argument("--prepare", metavar="FILE", help="only write the prepared corpus, to train on another machine")
+    parser.add_argument("--levels", default="", help="what named levels stand for: advanced=0,elementary=4")
+    parser.add_argument("--encoder", help="a Hugging Face encoder: a directory or a hub name")
+    parser.add_argument(
+        "--expert-encoder", help="a larger encoder: for experts on the second scale of sle, for the teachers of quality"
+    )
+    parser.add_argument(
+        "--recipe",
+        help="a TOML file of settings, or 'shipped', or for quality 'research'; default: the 2023 "
+        "paper's, for quality 'shipped'",
+    )
+    parser.add_argument("--quantised", action="store_true", help="train on the documents' levels, without softening")
+    parser.add_argument(
+        "--span", type=number("--span", "float"), help="how far softening spreads the labels of a level"
+    )
+    parser.add_argument("--epochs", type=number("--epochs", "float"), help="passes over the training sentences")
+    parser.add_argument(
+        "--seed", type=number("--seed", "seed"), help="of the split, the order and the dropout (default: the recipe's)"
+    )
+    parser.add_argument("--device", help="cpu, cuda, cuda:1 …; default: a GPU where there is one")
+    parser.add_argument("--output", "-o", help="directory for the model (default: sle-model or quality-model)")
+    parser.add_argument("--float", action="store_true", help="export without eight-bit arithmetic")
+    add_formats(parser)
+
+
+def run(args: argparse.Namespace) -> Result | int:
+    if args.what == "cefr":
+        from plainly_lab.training.cefr import fit_levels
+
+        return fit_levels(args.output or "sle-model", progress=bar)
+    from plainly_lab.training.documents import LevelledTexts, levelled_texts
+    from plainly_lab.training.recipe import Recipe
+
+    if args.prepare:
+        check_directory(args.prepare)
+    if args.what == "quality":
+        return _quality(args)
+    documents = LevelledTexts.load(Path(args.corpus)) if args.corpus else args.documents
+    corpus = levelled_texts(documents, levels=_scale(args.levels), recipe=args.recipe)
+    if args.prepare:
+        corpus.save(Path(args.prepare))
+        say(f"Wrote {len(corpus.levelled)} sentences to {args.prepare}")
+        return 0
+    _need_encoder(args)
+    recipe = Recipe.read(args.recipe)
+    return _train(
+        args,
+        corpus,
+        recipe.changed(softened=False if args.quantised else None, span=args.span, epochs=args.epochs, seed=args.seed),
+    )
+
+
+def _quality(args: argparse.Namespace) -> Result | int:
+    from plainly_lab.training.judge_training import pair_corpus
+    from plainly_lab.training.pairs import PairCorpus
+    from plainly_lab.training.recipe import SHIPPED, JudgeRecipe
+
+    if args.documents:
+        raise BadInput("quality learns from named sets of pairs (see its recipe), not from documents. Leave them out.")
+    recipe = JudgeRecipe.read(args.recipe or SHIPPED).changed(epochs=args.epochs, seed=args.seed)
+    if not args.prepare:
+        _need_encoder(args)
+    corpus = PairCorpus.load(Path(args.corpus)) if args.corpus else pair_corpus(recipe)
+    if args.prepare:
+        corpus.save(Path(args.prepare))
+        say(f"Wrote {len(corpus.sound)} sound and {len(corpus.rated)} rated pairs to {args.prepare}")
+        return 0
+    return _train(args, corpus, recipe)
+
+
+def _train(args: argparse.Namespace, corpus: Any, recipe: Any) -> Result:
+    """What both kinds of training share: where they start, where they write, on what they run."""
+    from plainly_lab.training.simplicity import train
+
+    return train(
+        args.what,
+        documents=corpus,
+        encoder=args.encoder,
+        expert_encoder=args.expert_encoder,
+        recipe=recipe,
+        output=args.output,
+        device=args.device,
+        eight_bits=not args.float,
+        progress=bar,
+    )
+
+
+def _need_encoder(args: argparse.Namespace) -> None:
+    if not args.encoder:
+        raise BadInput("Training starts from an encoder. Name one: --encoder DIRECTORY-OR-HUB-NAME")
+
+
+def _scale(text: str) -> dict[str, float]:
+    scale = {}
+    for part in filter(None, text.split(",")):
+        name, _, value = part.partition("=")
+        try:
+            scale[name.strip()] = float(value)
+        except ValueError:
+            raise BadInput(f"--levels is name=number,…, and {part!r} is not. Example: hard=0,easy=4") from None
+    return scale

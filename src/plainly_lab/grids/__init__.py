@@ -1,0 +1,1 @@
+"""Experiment grids: systems × test sets × metrics × seeds from one file."""

@@ -1,0 +1,70 @@
+"""The papers that plainly stands on, computed again: one module a paper, its cells beside the published ones.
+
+Adding a recipe: a module with ``run(options) -> list[Cell]`` and ``conclusions(cells) -> list[str]``, the published
+tables as data in ``published/NAME.toml``, and its name here.
+"""
+
+import importlib
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+
+from plainly.core.arguments import public
+from plainly.core.errors import BadInput, UnknownName, way
+from plainly.core.machine import cores
+from plainly.core.progress import Progress, unseen
+from plainly.core.result import Listing
+from plainly_lab.reproductions.cells import SCHEMA, Cell, RecipeOptions, Reproduction, published
+
+__all__ = ["RECIPES", "Cell", "RecipeOptions", "Reproduction", "recipe", "recipes", "reproduce"]
+
+# In the order in which they are listed; the module of "fkgl-gaming" is fkgl_gaming.
+RECIPES = ("fkgl-gaming", "assetann", "bleu-splitting", "sle", "tradeoff")
+
+
+@public
+def reproduce(
+    name: str,
+    *,
+    tables: Iterable[str] | None = None,
+    outputs: str | Path | None = None,
+    figures: str | Path | None = None,
+    seed: int = RecipeOptions.seed,
+    trials: int = RecipeOptions.trials,
+    processes: int | None = None,
+    progress: Progress = unseen,
+) -> Reproduction:
+    """Compute a paper's tables again, or some of them, and put every cell beside the published one.
+
+    ``outputs`` is a directory of licensed system outputs, where a paper needs them; ``figures`` is one to draw in, for
+    papers that have figures. ``seed``, ``trials`` and ``processes`` are for papers that draw or repeat.
+    """
+    module = recipe(name)
+    chosen = None if tables is None else frozenset(map(str, tables))
+    options = RecipeOptions(
+        tables=chosen,
+        outputs=None if outputs is None else Path(outputs),
+        figures=None if figures is None else Path(figures),
+        seed=seed,
+        trials=trials,
+        processes=cores() if processes is None else processes,
+        progress=progress,
+    )
+    cells = module.run(options)
+    if not cells:
+        missing, option = ", ".join(sorted(chosen or ())), way("tables=", "--table")
+        raise BadInput(f"{name} has no table {missing}. Leave out {option} to see all of them.")
+    return Reproduction(name, tuple(cells), tuple(module.conclusions(cells)))
+
+
+def recipes() -> Listing:
+    """The papers that can be reproduced."""
+    rows = tuple({"name": name, "title": published(name)["title"]} for name in RECIPES)
+    return Listing({"schema": SCHEMA, "recipes": list(rows)}, rows, {"name": "name", "title": "paper"})
+
+
+def recipe(name: str) -> ModuleType:
+    """The module of a recipe, imported only now."""
+    if not isinstance(name, str) or name not in RECIPES:
+        raise UnknownName("recipe", name, RECIPES, see="plainly reproduce --list")
+    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")

@@ -1,0 +1,200 @@
+"""A published number beside ours: the cell that every recipe is made of, its verdict, and all cells of a paper."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from plainly.core import formatting
+from plainly.core.files import read_shipped
+from plainly.core.machine import cores
+from plainly.core.progress import Progress, unseen
+from plainly.core.result import Note, Record, Result, Table
+from plainly.core.sampling import Sampling
+
+SCHEMA = "plainly.reproduce/1"
+Verdict = Literal["exact", "close", "differs"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+# Where a number comes from: print, the recipe, or the recipe without the artefacts of the published files.
+Origin = Literal["published", "ours", "sound"]
+ORIGINS: tuple[Origin, ...] = get_args(Origin)
+Values = dict[tuple[str, str], float]  # by row and column
+_SETTINGS = ("decimals", "tolerance", "recipe", "relative", "columns")  # what is no row in a printed table
+
+
+@dataclass(frozen=True)
+class RecipeOptions:
+    """What a recipe may be told: which tables, where licensed outputs lie, how to draw, whom to tell of progress."""
+
+    tables: frozenset[str] | None = None
+    outputs: Path | None = None
+    figures: Path | None = None
+    seed: int = Sampling().seed
+    trials: int = 100
+    processes: int = field(default_factory=cores)
+    progress: Progress = unseen
+
+    def wants(self, table: str) -> bool:
+        return self.tables is None or table in self.tables
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a published table, computed again.
+
+    ``ours`` follows the paper, artefacts of its files and all; ``sound`` is the value without them, where they matter.
+    ``decimals`` is the printed precision and ``tolerance`` what still counts as close. A published ``None`` is a cell
+    that the paper prints as not available; it is met by a value of ours that is undefined.
+    """
+
+    table: str
+    row: str
+    column: str
+    published: float | None
+    ours: float | None
+    decimals: int
+    tolerance: float
+    recipe: str
+    sound: float | None = None
+    note: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """exact: equal as printed; close: within the tolerance; differs: further away, or defined on one side only."""
+        ours = None if self.ours is None or math.isnan(self.ours) else self.ours
+        if self.published is None or ours is None:
+            return "exact" if self.published is ours else "differs"
+        rounding = 0.5 * 10**-self.decimals + 1e-9  # The printed number may stand for any that rounds to it.
+        distance = abs(ours - self.published)
+        if distance <= rounding:
+            return "exact"
+        return "close" if distance <= self.tolerance + rounding else "differs"
+
+    def value(self, origin: Origin) -> float:
+        """One of the cell's numbers; NaN where there is none."""
+        number: float | None = getattr(self, origin)
+        return math.nan if number is None else number
+
+    def json(self) -> Record:
+        """As it stands in a reproduction's JSON."""
+        names = ("table", "row", "column", "published", "ours", "sound", "verdict", "recipe")
+        return {name: getattr(self, name) for name in names} | ({"note": self.note} if self.note else {})
+
+
+@dataclass(frozen=True, repr=False)
+class Reproduction(Result):
+    """All cells of a paper, or of some of its tables, and what follows from them."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    conclusions: tuple[str, ...]
+    brief: bool = False
+
+    def summary(self) -> Reproduction:
+        """The same, shown as verdicts by table, without the cells."""
+        return replace(self, brief=True)
+
+    def records(self) -> list[Record]:
+        return [{**cell.json(), "note": cell.note} for cell in self.cells]
+
+    def json(self) -> Record:
+        return {
+            "schema": SCHEMA,
+            "recipe": self.name,
+            "cells": [cell.json() for cell in self.cells],
+            "tables": {table: dict(counts) for table, counts in tally(self.cells).items()},
+            "conclusions": list(self.conclusions),
+        }
+
+    def tables(self) -> list[Table]:
+        tallies = tally(self.cells)
+        rows = tuple(
+            (table, str(counts.total()), *(str(counts[verdict]) for verdict in VERDICTS))
+            for table, counts in tallies.items()
+        )
+        in_full = [] if self.brief else [_in_full(table, counts, self.cells) for table, counts in tallies.items()]
+        return [*in_full, Table(("table", "cells", *VERDICTS), rows)]
+
+    def notes(self) -> list[Note]:
+        return [Note(sentence, kind="claim") for sentence in self.conclusions]
+
+
+def published(name: str) -> dict[str, Any]:
+    """A paper's title and printed tables: for each table its columns, and its rows by name."""
+    return read_shipped(__file__, f"published/{name}.toml")
+
+
+def cells_of(
+    printed: dict[str, Any],
+    table: str,
+    ours: Values,
+    *,
+    sound: Values | None = None,
+    notes: dict[tuple[str, str], str] | None = None,
+    **said: object,
+) -> list[Cell]:
+    """One cell for each number that the paper prints in a table; ``ours`` and the rest are keyed by row and column.
+
+    Beside its columns and rows, a table of the TOML file has ``decimals``, ``tolerance`` and ``recipe``: each for all
+    cells, or by cell, column or row with ``other`` for the rest; ``relative`` is a tolerance as a share of the value.
+    What is ``said`` fills the gaps of the recipe.
+    """
+    settings = printed[table]
+    cells = []
+    for row, values in settings.items():
+        for column, value in zip(settings["columns"], values, strict=True) if row not in _SETTINGS else ():
+            number = None if value == "NA" else float(value)
+            decimals, tolerance, recipe = (_setting(settings[name], row, column) for name in _SETTINGS[:3])
+            tolerance = max(tolerance, settings.get("relative", 0) * (number or 0))
+            computed, soundly = (_none((formatting or {}).get((row, column))) for formatting in (ours, sound))
+            note = (notes or {}).get((row, column), "")
+            recipe = recipe.format(**said)
+            cells.append(Cell(table, row, column, number, computed, decimals, tolerance, recipe, soundly, note))
+    return cells
+
+
+def _setting(setting: Any, row: str, column: str) -> Any:
+    if not isinstance(setting, dict):
+        return setting
+    return next(setting[key] for key in (f"{row} {column}", column, row, "other") if key in setting)
+
+
+def tally(cells: Sequence[Cell]) -> dict[str, Counter[str]]:
+    """How many cells of each table have which verdict."""
+    counts: dict[str, Counter[str]] = {}
+    for cell in cells:
+        counts.setdefault(cell.table, Counter())[cell.verdict] += 1
+    return counts
+
+
+def _in_full(table: str, counts: Counter[str], cells: Sequence[Cell]) -> Table:
+    """A table's cells, a row each."""
+    cells = [cell for cell in cells if cell.table == table]
+    origins = ORIGINS if any(cell.sound is not None for cell in cells) else ORIGINS[:2]
+    rows = tuple(
+        (
+            cell.row,
+            cell.column,
+            *(formatting.number(getattr(cell, origin), cell.decimals, undefined="–") for origin in origins),
+            cell.verdict,
+            cell.note,
+        )
+        for cell in cells
+    )
+    header = ("row", "column", *origins, "verdict", "note")
+    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    return Table(
+        header,
+        rows,
+        caption=f"Table {table}: {len(cells)} cells, {summary}",
+        notes=tuple(dict.fromkeys(cell.recipe for cell in cells)),
+        text_columns=frozenset({0, 1, len(header) - 2, len(header) - 1}),
+    )
+
+
+def _none(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)

@@ -1,0 +1,25 @@
+"""Run the human evaluation: a small web application in which people rate, annotate and rank.
+
+A project is a TOML file, its data a database (SQLite, or PostgreSQL by URL). ``create`` makes the one from the other,
+``serve`` shows it, ``judgements`` are what people said. What the functions need is imported when one is first used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plainly_studio.actions import backup, create, export, import_set, invite, judgements, rankings, serve, status
+
+__all__ = ["backup", "create", "export", "import_set", "invite", "judgements", "rankings", "serve", "status"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'plainly_studio' has no attribute {name!r}")
+    import importlib.util
+
+    from plainly.core.errors import MissingExtra
+
+    for package in ("sqlalchemy", "starlette", "jinja2", "uvicorn"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtra("The studio", package=package, extra="studio")
+    return getattr(importlib.import_module("plainly_studio.actions"), name)

@@ -1,0 +1,343 @@
+"""The running project in figures: how far, how fast, how well people agree, who stands apart, what is open.
+
+Whoever is excluded counts nowhere; beside each figure stands what it would be with them. Agreement and raters who stand
+apart are those of ``plainly.stats``, so that ``plainly meta`` says the same of them.
+"""
+
+import math
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plainly.core.result import Record
+from plainly.core.sampling import Sampling
+from plainly.people.preferences import rank
+from plainly.stats.agreement import AlphaDistance, krippendorff
+from plainly.stats.long import LongRatings
+from plainly.stats.raters import FEWEST
+from plainly.stats.resample import Ints
+from plainly_studio import exports, tasks
+from plainly_studio.ledger import Ledger, StudyAnswer
+from plainly_studio.project import Project
+
+_GROWTH = 10
+_PACE_SECONDS = 3600.0
+_FEW = 5
+_DRAWS = 200
+_MOST_DRAWN = 20_000
+_DRIFT_FEWEST, _DRIFT_ERRORS = 10, 3.0
+_Z = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Column:
+    """One question's answers, and the system behind each."""
+
+    name: str
+    ratings: LongRatings
+    systems: npt.NDArray[np.str_]
+
+
+def overview(ledger: Ledger, project: Project) -> dict[str, Any]:
+    """Everything that the dashboard shows."""
+    answers = ledger.answers()
+    columns = list(measured(ledger, project, answers))
+    everybody = list(measured(ledger, project, ledger.answers(excluded=True))) if ledger.excluded else columns
+    total = sum(unit.kind == "main" for unit in ledger.items.values()) * project.assignment.overlap
+    pace = _pace(answers)
+    left = max(0, total - len(answers))
+    return {
+        "answers": len(answers),
+        "wanted": total,
+        "ratings": sum(len(answer.values) for answer in answers) if project.task == "rating" else len(answers),
+        "cannot_judge": sum(answer.unable for answer in answers),
+        "late": sum(answer.late for answer in answers),
+        "pace_per_hour": pace,
+        "hours_left": left / pace if pace else math.nan,
+        "median_seconds": _median_seconds(answers),
+        "excluded": [{"rater": name, "why": why} for name, why in ledger.excluded.items()],
+        "agreement": _with_everybody(map(_agreement, columns), map(_agreement, everybody), ("name",), ("alpha",)),
+        "raters": raters(ledger, project, answers, columns),
+        "preferences": _preferred(ledger, project),
+        "precision": _with_everybody(
+            precision(columns, project, ledger, pace), precision(everybody, project, ledger, pace),
+            ("dimension", "system"), ("mean", "now"),
+        ) if project.task == "rating" else [],
+    }  # fmt: skip
+
+
+def _preferred(ledger: Ledger, project: Project) -> list[Record]:
+    choices = exports.rankings(ledger, project)
+    if not choices or not any(choice.tie or choice.best for choice in choices):
+        return []
+    return rank(choices, sampling=Sampling(resamples=_DRAWS)).records()
+
+
+def _with_everybody(
+    rows: Iterable[Record], everybody: Iterable[Record], key: Sequence[str], figures: Sequence[str]
+) -> list[Record]:
+    """Each row with its figures as they would be if nobody were excluded."""
+    others = {tuple(row[name] for name in key): row for row in everybody}
+    whole = []
+    for row in rows:
+        other = others.get(tuple(row[name] for name in key), row)
+        whole.append({**row, **{f"{figure}_with_excluded": other[figure] for figure in figures}})
+    return whole
+
+
+def measured(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer]) -> Iterator[Column]:
+    """The columns on which agreement is measured: scales, labels of tokens, or the version chosen."""
+    if project.task == "rating":
+        for scale in project.scales:
+            rated = [(answer, value) for answer in answers if (value := answer.values.get(scale.name)) is not None]
+            yield _column(scale.name, scale.level, rated, ledger)
+    elif project.task == "operations":
+        yield from _token_columns(ledger, answers)
+    else:
+        numbers: dict[str, int] = {}
+        chosen = []
+        for answer in answers:
+            choice = answer.payload.get("choice", {})
+            best = "tie" if choice.get("tie") else choice.get("best_system")
+            if best is not None:
+                chosen.append((answer, float(numbers.setdefault(best, len(numbers)))))
+        yield _column("best", "nominal", chosen, ledger)
+
+
+def _column(name: str, level: AlphaDistance, values: Sequence[tuple[StudyAnswer, float]], ledger: Ledger) -> Column:
+    items = np.array([answer.item for answer, _ in values], dtype=np.int64)
+    people = np.array([answer.rater for answer, _ in values], dtype=np.str_)
+    ratings = LongRatings.of(items, people, [value for _, value in values], level=level)
+    systems = np.array([ledger.items[answer.item].system for answer, _ in values], dtype=np.str_)
+    return Column(name, ratings, systems)
+
+
+def _token_columns(ledger: Ledger, answers: Sequence[StudyAnswer]) -> Iterator[Column]:
+    """Each token's label, as the annotation paper measures agreement: each side by itself, then each label."""
+    marked = [answer for answer in answers if "groups" in answer.payload]
+    used = {label for answer in marked for group in answer.payload["groups"] for label in group["labels"]}
+    names = ["none", *sorted(used)]
+    number = {name: at for at, name in enumerate(names)}
+    parts: list[tuple[Any, ...]] = []
+    begins: dict[tuple[int, str], int] = {}
+    end = 0
+    for answer in marked:
+        unit = ledger.items[answer.item]
+        for side, text in (("source", unit.source), ("output", unit.output)):
+            length = len(tasks.spans(text, unit.tokens))
+            tokens = np.zeros(length, dtype=np.int64)
+            for group in reversed(answer.payload["groups"]):
+                tokens[group[side]] = number[group["labels"][0]]
+            begin = begins.setdefault((answer.item, side), end)
+            end = max(end, begin + length)
+            same = (np.full(length, text) for text in (side, answer.rater, unit.system))
+            parts.append((tokens, np.arange(begin, begin + length), *same))
+    if not parts:
+        return
+    mark, place, which, people, systems = map(np.concatenate, zip(*parts, strict=True))
+
+    def column(name: str, values: Ints, points: int, chosen: npt.NDArray[np.bool_]) -> Column:
+        numbers = np.arange(points, dtype=np.float64)
+        ratings = LongRatings(place[chosen], people[chosen], values[chosen], numbers, "nominal")
+        return Column(name, ratings, systems[chosen])
+
+    for side in ("source", "output"):
+        yield column(f"tokens of the {side}", mark, len(names), which == side)
+    everywhere = np.ones(len(mark), dtype=np.bool_)
+    for at, name in enumerate(names[1:], 1):
+        yield column(name, (mark == at).astype(np.int64), 2, everywhere)
+
+
+def _agreement(column: Column) -> Record:
+    ratings = column.ratings
+    cuts = sorted({round(len(ratings) * part / _GROWTH) for part in range(1, _GROWTH + 1)} - {0})
+    low, high = _interval(ratings)
+    first, second = _halves(ratings)
+    return {
+        "name": column.name,
+        "level": ratings.level,
+        "alpha": ratings.alpha(),
+        "low": low,
+        "high": high,
+        "first_half": first,
+        "second_half": second,
+        "ratings": len(ratings),
+        "compared": ratings.compared,
+        "growth": [{"ratings": cut, "alpha": ratings.alpha(first=cut)} for cut in cuts],
+    }
+
+
+def _interval(ratings: LongRatings) -> tuple[float, float]:
+    """The 95 % interval of alpha over items; undefined where the units are words, which are not drawn one by one."""
+    if not 1 < len(ratings) <= _MOST_DRAWN or ratings.compared < 2:
+        return math.nan, math.nan
+    order = np.argsort(ratings.units, kind="stable")
+    units, numbers = ratings.units[order], ratings.numbers[order]
+    starts = np.searchsorted(units, units)
+    packed = np.full((int(units.max()) + 1, int(np.bincount(units).max())), np.nan)
+    packed[units, np.arange(len(units)) - starts] = numbers  # Alpha does not ask who said what.
+    estimate = krippendorff(packed, distance=ratings.level).estimate(Sampling(resamples=_DRAWS))
+    return estimate.low, estimate.high
+
+
+def _halves(ratings: LongRatings) -> tuple[float, float]:
+    """Alpha of the items that were complete first, and of the rest: do people drift apart with time?"""
+    if not len(ratings):
+        return math.nan, math.nan
+    last = np.zeros(int(ratings.units.max()) + 1)
+    np.maximum.at(last, ratings.units, np.arange(len(ratings)))
+    early = (last <= np.median(last))[ratings.units]
+    parts = (replace(ratings, units=ratings.units[chosen], raters=ratings.raters[chosen], values=ratings.values[chosen])
+             for chosen in (early, ~early))  # fmt: skip
+    first, second = (part.alpha() for part in parts)
+    return first, second
+
+
+def raters(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer], columns: Sequence[Column]) -> list[Record]:
+    """Each rater's amount, speed, distance from the others and missed checks; with the reasons to look closer."""
+    by_rater: dict[str, list[StudyAnswer]] = defaultdict(list)
+    for answer in answers:
+        by_rater[answer.rater].append(answer)
+    checks: dict[str, list[bool]] = defaultdict(list)
+    for answer in ledger.answers("check"):
+        checks[answer.rater].append(tasks.agrees(project, answer.payload, ledger.items[answer.item].expected or {}))
+    distances, outlying = _apart(columns[:2] if project.task == "operations" else columns)
+    drifting = _drifting(columns) if project.task == "rating" else {}
+    usual = _median_seconds(answers)
+    rows: list[Record] = []
+    for name, own in sorted(by_rater.items(), key=lambda pair: -len(pair[1])):
+        distance, compared = distances.get(name, (math.nan, 0))
+        seconds = _median_seconds(own)
+        reasons = [f"{', '.join(questions)}: {reason}" for reason, questions in outlying.get(name, {}).items()]
+        if seconds < usual / 3 and len(own) >= _FEW:
+            reasons.append("three times as fast as usual")
+        reasons += drifting.get(name, [])
+        if checks[name] and sum(checks[name]) < len(checks[name]) / 2:
+            reasons.append("missed most checks")
+        figures = {"answers": len(own), "seconds": seconds, "distance": distance, "compared": compared}
+        passed = f"{sum(checks[name])}/{len(checks[name])}" if checks[name] else ""
+        rows.append({"rater": name, **figures, "checks": passed, "reasons": reasons})
+    return rows
+
+
+def _apart(columns: Sequence[Column]) -> tuple[dict[str, tuple[float, int]], dict[str, dict[str, list[str]]]]:
+    """For each rater the mean distance from the others and of how many comparisons; and why they stand apart, where.
+
+    Distances are in standard deviations of the column; where values have no order, shares of others who differ.
+    """
+    sums: dict[str, float] = defaultdict(float)
+    counts: Counter[str] = Counter()
+    outlying: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for column in columns:
+        if not len(column.ratings):
+            continue
+        spread = 1.0 if column.ratings.level == "nominal" else float(column.ratings.numbers.std())
+        if not spread:
+            continue
+        for rater in column.ratings.by_rater():
+            if rater.compared:
+                sums[rater.name] += rater.distance * rater.compared / spread
+                counts[rater.name] += rater.compared
+            if rater.outlying and rater.n >= FEWEST:
+                outlying[rater.name][rater.outlying].append(column.name)
+    return {name: (sums[name] / counts[name], counts[name]) for name in sums}, outlying
+
+
+def _drifting(columns: Sequence[Column]) -> dict[str, list[str]]:
+    """Who rates otherwise now than in the beginning, against the others on the same items."""
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for column in columns:
+        ratings = column.ratings
+        others = np.bincount(ratings.units)[ratings.units] - 1 if len(ratings) else np.zeros(0)
+        numbers, shared = ratings.numbers, others > 0
+        sums = np.bincount(ratings.units, weights=numbers) if len(ratings) else np.zeros(0)
+        apart = numbers[shared] - (sums[ratings.units] - numbers)[shared] / others[shared]
+        who = ratings.raters[shared]
+        for name in np.unique(who):
+            own = apart[who == name]
+            half = len(own) // 2
+            if half < _DRIFT_FEWEST:
+                continue
+            change = float(own[half:].mean() - own[:half].mean())
+            error = math.sqrt(own[half:].var(ddof=1) / (len(own) - half) + own[:half].var(ddof=1) / half)
+            if error and abs(change) > _DRIFT_ERRORS * error:
+                reasons[str(name)].append(f"{column.name}: rates {'higher' if change > 0 else 'lower'} than at first")
+    return reasons
+
+
+def precision(columns: Sequence[Column], project: Project, ledger: Ledger, pace: float) -> Iterator[Record]:
+    """Each system's mean with the half-width of its 95 % interval: now, in an hour at this pace, and at the end."""
+    planned = Counter(unit.system for unit in ledger.items.values() if unit.kind == "main")
+    for column in columns:
+        for system in np.unique(column.systems):
+            chosen = column.systems == system
+            _, unit = np.unique(column.ratings.units[chosen], return_inverse=True)
+            means = np.bincount(unit, weights=column.ratings.numbers[chosen]) / np.bincount(unit)
+            n, whole = len(means), planned[str(system)]
+            sd = float(means.std(ddof=1)) if n > 1 else math.nan
+            share = pace / max(1, len(planned)) / max(1, project.assignment.overlap)
+            yield {
+                "dimension": column.name,
+                "system": str(system),
+                "mean": float(means.mean()),
+                "items": n,
+                "now": _Z * sd / math.sqrt(n),
+                "in_an_hour": _Z * sd / math.sqrt(min(whole, n + share)),
+                "at_the_end": _Z * sd / math.sqrt(whole),
+            }
+
+
+def disagreements(ledger: Ledger, project: Project, *, most: int = 50) -> list[Record]:
+    """The items on which raters differ most, the widest first."""
+    by_item: dict[int, list[StudyAnswer]] = defaultdict(list)
+    for answer in ledger.answers():
+        if not answer.unable:
+            by_item[answer.item].append(answer)
+    spreads = {item: _spread(project, answers) for item, answers in by_item.items() if len(answers) > 1}
+    widest = sorted((item for item, spread in spreads.items() if spread > 0), key=lambda item: (-spreads[item], item))
+    return [{"item": ledger.items[item], "spread": spreads[item], "answers": by_item[item]} for item in widest[:most]]
+
+
+def _spread(project: Project, answers: Sequence[StudyAnswer]) -> float:
+    if project.task == "rating":
+        widths = []
+        for scale in project.scales:
+            values = [value for answer in answers if (value := answer.values.get(scale.name)) is not None]
+            if len(values) > 1:
+                widths.append((max(values) - min(values)) / (scale.maximum - scale.minimum))
+        return max(widths, default=0.0)
+    if project.task == "operations":
+        used = [{label for group in answer.payload["groups"] for label in group["labels"]} for answer in answers]
+        union = set().union(*used)
+        return 1 - len(set.intersection(*used)) / len(union) if union else 0.0
+    best = Counter(str(answer.payload["choice"].get("best_system", "tie")) for answer in answers)
+    return 1 - best.most_common(1)[0][1] / len(answers)
+
+
+def enough(ledger: Ledger, project: Project) -> bool:
+    """Whether the stop rule on precision is met: every system's mean on every scale is known well enough."""
+    limit = project.stop.half_width
+    if not limit or project.task != "rating":
+        return False
+    rows = list(precision(list(measured(ledger, project, ledger.answers())), project, ledger, 0.0))
+    systems = {unit.system for unit in ledger.items.values() if unit.kind == "main"}
+    return len(rows) == len(systems) * len(project.scales) and all(row["now"] <= limit for row in rows)
+
+
+def _pace(answers: Sequence[StudyAnswer]) -> float:
+    """Answers an hour over the last hour of work, or over all of it while it is shorter."""
+    now = time.time()
+    recent = [answer.at for answer in answers if now - answer.at < _PACE_SECONDS]
+    if len(recent) < 2:
+        return 0.0
+    return len(recent) / max(now - recent[0], 60.0) * 3600
+
+
+def _median_seconds(answers: Sequence[StudyAnswer]) -> float:
+    seconds = [answer.seconds for answer in answers if answer.seconds is not None]
+    return float(np.median(seconds)) if seconds else math.nan

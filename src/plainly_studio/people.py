@@ -1,0 +1,163 @@
+"""People come by link. A link is a random token that only its holder has; the database knows its hash.
+
+Opening a link changes nothing, because chat programs and mail scanners open links too; pressing the button does. There
+are no passwords: a link leads its person back in until it is revoked, an owner's too.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+
+from plainly.core.errors import BadInput
+from plainly_studio import schema
+from plainly_studio.project import Project
+from plainly_studio.refusal import Refusal
+from plainly_studio.store import note
+
+InvitationKind = Literal["person", "crowd", "owner"]
+SESSION_SECONDS = 30 * 24 * 3600.0
+rater, invitation, session = schema.rater, schema.invitation, schema.session
+_WHO = (  # asked with every request, so it is put together once
+    select(rater, session.c.token_hash, session.c.expires_at)
+    .join(session, session.c.rater_id == rater.c.id)
+    .where(session.c.token_hash == bindparam("wanted"))
+)
+
+
+class Secret:
+    """The key for tokens that are computed, made at the first start and readable by its owner alone."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except FileExistsError:
+            if path.stat().st_mode & 0o077:
+                raise BadInput(f"{path} can be read by others. Close it: chmod 600 {path}") from None
+        else:
+            with os.fdopen(handle, "w") as file:
+                file.write(secrets.token_hex(32))
+        self.text = path.read_text().strip()
+        try:
+            self._key = bytes.fromhex(self.text)
+        except ValueError:
+            raise BadInput(f"{path} is not the secret of a study. Put the study's own back, from a backup.") from None
+
+    def sign(self, purpose: str, text: str) -> str:
+        """A keyed hash that nobody without the secret can make."""
+        return hmac.new(self._key, f"{purpose}\x00{text}".encode(), hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True)
+class Person:
+    """Whoever sent a request."""
+
+    id: int
+    pseudonym: str
+    role: str
+    session: str
+    state: str = "active"  # who left or is excluded gets nothing more
+    crowd: str = "{}"
+
+
+def hashed(token: str) -> str:
+    """What the database keeps of a token; 256 random bits need no salt."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def invite(
+    connection: Connection, kind: InvitationKind, *, label: str = "", once: bool = False, by: str = "command line"
+) -> str:
+    """Make a link's token. It is returned here and never again."""
+    token = secrets.token_urlsafe(32)
+    values = {"token_hash": hashed(token), "kind": kind, "label": label, "once": once, "uses": 0}
+    made = insert(invitation).values(**values, created_at=time.time()).returning(invitation.c.id)
+    number = connection.execute(made).scalar_one()
+    note(connection, by, "invite", {"kind": kind, "invitation": number})
+    return token
+
+
+def owner_path(connection: Connection) -> str:
+    """The path of the first owner's link."""
+    return f"/join/{invite(connection, 'owner', label='first owner')}"
+
+
+def find_invitation(connection: Connection, token: str) -> Row[Any]:
+    """The invitation behind a token, or a refusal that does not tell a wrong token from a revoked one."""
+    statement = select(invitation).where(invitation.c.token_hash == hashed(token))
+    if connection.dialect.name == "postgresql":
+        statement = statement.with_for_update()
+    row = connection.execute(statement).first()
+    over = row is not None and row.expires_at is not None and row.expires_at < time.time()
+    if row is None or over or row.revoked_at is not None or (row.once and row.uses):
+        raise Refusal(404, "no-invitation", "This link is not valid (any more). Ask whoever sent it for a new one.")
+    return row
+
+
+def accept(connection: Connection, project: Project, secret: Secret, token: str, crowd: Mapping[str, str]) -> str:
+    """Take up an invitation: the token of a new session for its person, who is made at the first time."""
+    row = find_invitation(connection, token)
+    person = _person_of(connection, project, secret, row, crowd)
+    if person.state == "removed":
+        raise Refusal(403, "removed", "Your access was ended. Ask whoever invited you.")
+    values: dict[str, Any] = {"uses": row.uses + 1}
+    if row.kind != "crowd":
+        values["rater_id"] = person.id
+    connection.execute(update(invitation).where(invitation.c.id == row.id).values(**values))
+    note(connection, person.pseudonym, "join", {"invitation": row.id})
+    session_token, now = secrets.token_urlsafe(32), time.time()
+    connection.execute(delete(session).where(session.c.expires_at < now))
+    opened = {"token_hash": hashed(session_token), "rater_id": person.id, "invitation_id": row.id}
+    connection.execute(insert(session).values(**opened, created_at=now, expires_at=now + SESSION_SECONDS))
+    return session_token
+
+
+def who(connection: Connection, token: str) -> Person | None:
+    """The person of a session, unless it ran out or was ended."""
+    row = connection.execute(_WHO, {"wanted": hashed(token)}).first()
+    if row is None or row.expires_at < time.time() or row.state == "removed":
+        return None
+    state = "excluded" if row.excluded_at is not None else row.state
+    return Person(row.id, row.pseudonym, row.role, row.token_hash, state, row.crowd)
+
+
+def revoke(connection: Connection, invitation_id: int) -> None:
+    """End a link and every session that came of it."""
+    running = update(invitation).where(invitation.c.id == invitation_id, invitation.c.revoked_at.is_(None))
+    connection.execute(running.values(revoked_at=time.time()))
+    connection.execute(delete(session).where(session.c.invitation_id == invitation_id))
+
+
+def _person_of(
+    connection: Connection, project: Project, secret: Secret, row: Row[Any], crowd: Mapping[str, str]
+) -> Row[Any]:
+    """Whom the invitation is for, made at the first time; on a crowd's link, whom the platform names."""
+    named = [f"{name}={crowd[name]}" for name in project.crowd.person if crowd.get(name)]
+    key = secret.sign("person", named[0]) if named and row.kind == "crowd" else None
+    if key or row.kind != "crowd":
+        same = rater.c.person == key if key else rater.c.id == row.rater_id
+        known = connection.execute(select(rater).where(same)).first()
+        if known is not None:
+            if crowd:  # The same worker with another task of the platform: its latest ids are those to pay by.
+                latest = json.dumps({**json.loads(known.crowd), **crowd})
+                connection.execute(update(rater).where(rater.c.id == known.id).values(crowd=latest))
+            return known
+    now = time.time()
+    person = {
+        "pseudonym": "r-" + secrets.token_hex(5),  # It says nothing about the person, nor when they came.
+        "role": "owner" if row.kind == "owner" else "rater",
+        "state": "active",
+        "crowd": json.dumps(dict(crowd)),
+        "person": key,
+        "consented_at": now if project.consent else None,
+        "created_at": now,
+    }
+    return connection.execute(insert(rater).values(**person).returning(rater)).one()

@@ -1,0 +1,119 @@
+"""The first five minutes: tables fit the terminal, misspelt options get a suggestion, shells complete."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from plainly.cli import commands, main
+from plainly.cli.completion import script
+from plainly.cli.parser import command_parser
+from plainly.cli.show import _print_rich
+from plainly.core.result import Table
+from plainly.core.tables import display_width, fitted
+
+WIDE = Table(
+    ("system", "sari", "add", "keep", "bleu", "fkgl"),
+    tuple(
+        (f"system {number}", "40.00 [39.00, 41.00]", "1.00", "2.00", "70.00 [1.00, 99.00]", "8.00")
+        for number in range(3)
+    ),
+    minor=frozenset({2, 3}),
+)
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 200])
+def test_tables_fit_the_terminal(width: int) -> None:
+    parts = fitted(WIDE, width)
+    for part in parts:
+        widths = [
+            max(display_width(row[column]) for row in (part.header, *part.rows)) for column in range(len(part.header))
+        ]
+        assert sum(widths) + 3 * (len(widths) - 1) <= max(width, 35), "a part has two columns at least"
+        assert part.header[0] == "system"
+        assert len(part.rows) == 3
+    shown = {name for part in parts for name in part.header}
+    assert {"system", "sari", "bleu", "fkgl"} <= shown, "only parts may be left out"
+    left_out = set(WIDE.header) - shown
+    assert left_out in (set(), {"add", "keep"})
+    assert bool(left_out) == ("add, keep" in " ".join(parts[-1].notes)), "what is left out is said"
+    assert (parts == [WIDE]) == (width >= 74)
+
+
+def test_a_table_that_just_fits_is_printed_without_folding(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "74")
+    _print_rich(WIDE)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) == 74
+    assert [line.split()[:3] for line in lines[2:]] == [["system", str(k), "40.00"] for k in range(3)]
+
+
+def test_misspelt_options_get_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in commands():
+        flags = [flag for flag in command_parser(command)._option_string_actions if len(flag) > 6]
+        if not flags:
+            continue
+        wrong = flags[0][:-2] + flags[0][-1]
+        assert main([command, wrong, "x"]) == 2
+        error = capsys.readouterr().err
+        assert "Traceback" not in error
+        assert error.count("\n") <= 2, "a sentence, not a screen"
+    assert main(["score", "--demo", "--metrcs", "sari"]) == 2
+    assert "Did you mean '--metrics'?" in capsys.readouterr().err
+    assert main(["compare", "--demo", "--test", "bootstrp"]) == 2
+    assert "Did you mean 'bootstrap'?" in capsys.readouterr().err
+
+
+def test_plainly_alone_says_what_one_can_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"plainly {name}" in printed and question in printed for name, question in commands().items())
+    assert max(map(len, printed.splitlines())) <= 110
+
+
+def test_bash_completes(tmp_path: Path) -> None:
+    (tmp_path / "plainly.bash").write_text(script("bash"), encoding="utf-8")
+
+    def completed(*words: str) -> list[str]:
+        line = " ".join(f"'{word}'" for word in words)
+        command = (
+            f"source plainly.bash; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _plainly; echo ${{COMPREPLY[@]}}"
+        )
+        done = subprocess.run(["bash", "-c", command], cwd=tmp_path, text=True, capture_output=True, check=True)
+        return done.stdout.split()
+
+    assert completed("plainly", "comp") == ["compare", "completion"]
+    assert completed("plainly", "score", "--no-int") == ["--no-intervals"]
+    assert "sari" in completed("plainly", "score", "-m", "sa")
+    assert completed("plainly", "score", "-t", "asset/t") == ["asset/test"]
+    assert completed("plainly", "studio", "ser") == ["serve"]
+    assert completed("plainly", "score", "plainly.b") == ["plainly.bash"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_read_their_script(shell: str, tmp_path: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    path = tmp_path / "script"
+    path.write_text(script(shell), encoding="utf-8")
+    done = subprocess.run([shell, "-n", str(path)], text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    if shell == "fish":
+        command = f"source {path}; complete -C 'plainly score --no-int'"
+        done = subprocess.run(["fish", "-c", command], text=True, capture_output=True, check=True)
+        assert "--no-intervals" in done.stdout
+
+
+def test_strict_holds_wherever_it_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    from plainly.core.result import Listing, Note
+    from plainly_lab.cli import grid
+
+    warned = Listing({}, (), prose="done", warned=(Note("Something is odd.", "warning", code="odd"),))
+    monkeypatch.setattr(grid, "grid", lambda *config, **settings: warned)
+    assert main(["grid", "grid.toml"]) == 0
+    assert main(["grid", "grid.toml", "--strict"]) == 1

@@ -1,0 +1,564 @@
+"""Meta-evaluation on ratings small enough to check by hand, and on simulated ones of the size that studies have."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+import scipy.stats
+
+import plainly
+from plainly.cli import main
+from plainly.core.errors import BadInput
+from plainly.core.evalset import EvalSet
+from plainly.core.sampling import Sampling
+from plainly.core.tables import jsonable
+from plainly.people import Judgements, Ratings, load
+from plainly.people.agreement import agreement
+from plainly.people.correlations import FEWEST_SYSTEMS
+from plainly.people.dimensions import pareto, relate
+from plainly.people.meta_evaluation import meta
+from plainly.people.metric_scores import MetricScores, mean_metric, read_scores, score_units, with_texts
+from plainly.people.statistics import correlate_metrics
+from plainly.people.subset import Filter
+from plainly.stats.raters import reliability
+
+SOURCES = {
+    "1": "He was obliged to leave the city in 1942 .",
+    "2": "The tiny drum makes almost no sound at all .",
+    "3": "Muslims are required to visit it at least once .",
+}
+OUTPUTS = {
+    ("A", "1"): "He had to leave the city in 1942 .",
+    ("A", "2"): "The drum makes no sound .",
+    ("A", "3"): "Muslims must visit it once .",
+    ("B", "1"): "He was obliged to leave the city in 1942 .",
+    ("B", "3"): "Muslims are required to visit it .",
+}
+REFERENCES = {
+    "one": {"1": ("He had to leave the city .",), "2": ("The drum is quiet .",), "3": ("Muslims must go once .",)},
+}
+
+
+def small() -> Judgements:
+    values = np.array([[[2.0, 1], [1, 1], [2, 2]], [[0, 0], [np.nan, np.nan], [1, 0]]])
+    meaning = np.array([[[4.0], [3], [4]], [[5], [np.nan], [4]]])
+    systems, items = ("A", "B"), ("1", "2", "3")
+    return Judgements(
+        "small",
+        systems,
+        items,
+        {
+            "simplicity": Ratings("simplicity", systems, items, ("x", "y"), values, (-2, 2)),
+            "meaning": Ratings("meaning", systems, items, ("mean",), meaning),
+        },
+        sources=SOURCES,
+        outputs=OUTPUTS,
+        references=REFERENCES,
+        types={"A": "neural", "B": "rules"},
+    )
+
+
+def simulated(rng: np.random.Generator, *, systems: int = 6, items: int = 100, raters: int = 15) -> Judgements:
+    """Simplicity hangs on fluency; raters differ."""
+    fluency = rng.normal(size=(systems, items, 1)) + np.linspace(0, 1, systems)[:, None, None]
+    truth = 0.8 * fluency + rng.normal(size=(systems, items, 1))
+    names, numbers = tuple(f"s{i}" for i in range(systems)), tuple(map(str, range(items)))
+    return Judgements(
+        "simulated",
+        names,
+        numbers,
+        {
+            "simplicity": Ratings(
+                "simplicity", names, numbers, tuple(f"r{i}" for i in range(raters)),
+                truth + rng.normal(size=(systems, items, raters)),
+            ),
+            "fluency": Ratings("fluency", names, numbers, ("mean",), fluency),
+            "meaning": Ratings("meaning", names, numbers, ("mean",), rng.normal(size=(systems, items, 1))),
+        },
+        types={name: "even" if at % 2 == 0 else "odd" for at, name in enumerate(names)},
+    )  # fmt: skip
+
+
+def scores_of(judgements: Judgements, columns: dict[str, np.ndarray]) -> MetricScores:
+    return MetricScores(
+        judgements["simplicity"].units(), {name: mean_metric(name, values) for name, values in columns.items()}
+    )
+
+
+def test_rated_outputs_are_scored_and_systems_from_their_own_rows() -> None:
+    judgements = small()
+    units = judgements["simplicity"].units()
+    found = score_units(judgements, units, ["sari", "fkgl"])
+    for system, items in {"A": "123", "B": "13"}.items():
+        expected = plainly.score(
+            sources=[SOURCES[item] for item in items],
+            outputs=[OUTPUTS[system, item] for item in items],
+            references=[REFERENCES["one"][item] for item in items],
+            metrics=["sari", "fkgl"],
+            intervals=False,
+        )
+        at = judgements.systems.index(system)
+        for spec in ("sari", "fkgl"):
+            assert found[spec].by_system(units)[at] == pytest.approx(float(expected[spec]))
+            np.testing.assert_allclose(
+                found[spec].segments[units.system == at], expected[spec].segments[spec], rtol=1e-12
+            )
+    assert found["fkgl"].better == "lower"
+    assert "refs:1" in found["sari"].signature
+
+
+def test_correlations_are_those_of_the_means() -> None:
+    judgements = small()
+    found = correlate_metrics(
+        judgements, [score_units(judgements, judgements["simplicity"].units(), ["sari"])], dimensions=["simplicity"],
+        sampling=Sampling(resamples=50),
+    )  # fmt: skip
+    human = [1.5, 1, 2, 0, 0.5]
+    segments = score_units(judgements, judgements["simplicity"].units(), ["sari"])["sari"].segments
+    for kind, theirs in (
+        ("pearson", scipy.stats.pearsonr),
+        ("spearman", scipy.stats.spearmanr),
+        ("kendall", scipy.stats.kendalltau),
+    ):
+        row = found.row("sari", kind)
+        expected = theirs(segments, human)
+        assert row.estimate.value == pytest.approx(expected.statistic, abs=1e-9)
+        assert row.p_value == pytest.approx(expected.pvalue, abs=1e-9)
+        assert row.estimate.n == 5
+    system = found.row("sari", unit="system")
+    assert system.estimate.value == pytest.approx(1)  # Two systems: a line through two points.
+    assert np.isnan(system.p_value)
+
+
+def test_a_metric_that_measures_fluency_is_found_out() -> None:
+    rng = np.random.default_rng(0)
+    judgements = simulated(rng)
+    units = judgements["simplicity"].units()
+    fluency = judgements.human("fluency", units)
+    own = judgements.human("simplicity", units) - 0.8 * fluency
+    scores = scores_of(
+        judgements,
+        {
+            "fluency in disguise": fluency + 0.3 * rng.normal(size=600),
+            "simplicity itself": own + 0.5 * rng.normal(size=600),
+        },
+    )
+    subset = Filter(("fluency", "meaning"), threshold=0.0)
+    found = correlate_metrics(
+        judgements, [scores], dimensions=["simplicity"], subset=subset, sampling=Sampling(resamples=200)
+    )
+    disguised, honest = found.row("fluency in disguise"), found.row("simplicity itself")
+    assert min(disguised.estimate.low, honest.estimate.low) > 0.3
+    partial = found.row("fluency in disguise", "partial")
+    assert partial.estimate.low < 0 < partial.estimate.high
+    assert found.row("simplicity itself", "partial").estimate.low > 0.5
+    assert partial.detail == "given fluency, meaning"
+    assert found.slices == {"all": 600, "filtered": int(subset.mask(judgements, units).sum())}
+    assert found.row("fluency in disguise", slice="filtered").estimate.value < disguised.estimate.value
+    better = {(pair.slice, pair.unit, pair.difference.test.partition(",")[0]): pair.difference for pair in found.pairs}
+    assert better["filtered", "item", "williams"].p_value < 0.05
+    assert better["filtered", "item", "permute-items"].p_value < 0.05
+    assert better["filtered", "item", "williams"].difference < 0
+
+
+def test_a_sign_means_one_thing_in_every_table_and_a_value_is_the_same_in_each() -> None:
+    judgements = simulated(np.random.default_rng(1))
+    units = judgements["simplicity"].units()
+    human = judgements.human("simplicity", units)
+    noisy = -human + np.random.default_rng(2).normal(size=len(human))
+    scores = MetricScores(units, {"up": mean_metric("up", human), "down": mean_metric("down", noisy, better="lower")})
+    found = correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=20))
+    for row in found.rows:
+        assert row.estimate.value > 0, row
+    assert found.metric_metric["up", "down"] > 0
+    for pair in found.pairs:
+        for name, value in ((pair.first, pair.difference.first), (pair.second, pair.difference.second)):
+            assert value == pytest.approx(found.row(name, unit=pair.unit).estimate.value, abs=1e-12)
+    assert all("Signs are turned" in table.caption for table in found.tables())
+
+
+@pytest.mark.parametrize("systems", [2, 3, 5, 6, 10])
+def test_random_ratings_of_systems_prove_nothing(systems: int) -> None:
+    rng = np.random.default_rng(systems)
+    correlated, compared = [], []
+    for _ in range(60):
+        judgements = simulated(rng, systems=systems, items=20, raters=2)
+        units = judgements["simplicity"].units()
+        # Metrics that know nothing of the ratings but prefer some systems, as metrics do.
+        columns = {name: rng.normal(size=systems)[units.system] + rng.normal(size=len(units)) for name in "ab"}
+        found = correlate_metrics(
+            judgements, [scores_of(judgements, columns)], dimensions=["simplicity"], units=["system"],
+            sampling=Sampling(resamples=2),
+        )  # fmt: skip
+        correlated += [row.p for row in found.rows if row.statistic != "accuracy"]
+        compared += [pair.difference.p_value for pair in found.pairs]
+    ps = np.array(correlated + compared)
+    if systems < FEWEST_SYSTEMS:
+        assert np.isnan(ps).all()
+        assert not any("*" in row.cell() or "[" in row.cell() for row in found.rows)
+        assert any(f"fewer than {FEWEST_SYSTEMS} systems" in note.message for note in found.notes())
+    else:
+        assert not np.isnan(ps).any()
+        assert np.mean(np.array(correlated) < 0.05) < 0.1
+        assert np.mean(np.array(compared) < 0.05) < 0.1
+
+
+def test_copies_of_an_item_are_no_new_evidence() -> None:
+    # Twelve systems that wrote the same for each of ten items: the textbook's p sees 120 units, the draws see ten.
+    rng = np.random.default_rng(5)
+    axes = (tuple(f"s{i}" for i in range(12)), tuple(map(str, range(10))), ("m",))
+    human = np.broadcast_to(rng.normal(size=(1, 10, 1)), (12, 10, 1)).copy()
+    judgements = Judgements("copies", *axes[:2], {"simplicity": Ratings("simplicity", *axes, human)})
+    units = judgements["simplicity"].units()
+    values = judgements.human("simplicity", units)
+    scores = scores_of(judgements, {"m": 0.3 * values + np.tile(rng.normal(size=10), 12)})
+    row = correlate_metrics(judgements, [scores], dimensions=["simplicity"], units=["item"]).row("m")
+    assert row.p_value < 1e-6
+    assert row.p > 0.01
+    alone = scipy.stats.pearsonr(values[:10], scores["m"].segments[:10]).pvalue
+    assert 0.2 * alone < row.p < 5 * alone
+
+
+@pytest.mark.parametrize("items", [12, 199, 200])
+def test_few_items_are_said_wherever_items_are_drawn(items: int) -> None:
+    judgements = simulated(np.random.default_rng(1), items=items)
+    scores = scores_of(judgements, {"m": judgements.human("simplicity", judgements["simplicity"].units())})
+    answers = [
+        correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=2)),
+        agreement(judgements, resamples=2),
+        meta(judgements, tradeoff=True, resamples=2),
+    ]
+    for answer in answers:
+        assert ("few-items" in {note.code for note in answer.notes()}) == (items < 200)
+
+
+def test_slices_by_type_and_by_simplicity() -> None:
+    judgements = simulated(np.random.default_rng(1))
+    units = judgements["simplicity"].units()
+    scores = scores_of(judgements, {"m": judgements.human("simplicity", units)})
+    found = correlate_metrics(
+        judgements, [scores], dimensions=["simplicity"], slices=("type", "simplicity"), sampling=Sampling(resamples=10)
+    )
+    assert found.slices["type=even"] == found.slices["type=odd"] == 300
+    thirds = [found.slices[f"simplicity={name}"] for name in ("low", "middle", "high")]
+    assert thirds == [200, 200, 200]
+    with pytest.raises(BadInput, match="of what type"):
+        correlate_metrics(replace(judgements, types={}), [scores], dimensions=["simplicity"], slices=("type",))
+
+
+def test_undefined_is_undefined() -> None:
+    judgements = simulated(np.random.default_rng(1))
+    scores = scores_of(judgements, {"constant": np.ones(600), "absent": np.full(600, np.nan)})
+    found = correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=20))
+    for metric in ("constant", "absent"):
+        for row in found.rows:
+            if row.metric == metric and row.statistic != "accuracy":
+                assert np.isnan(row.estimate.value), row
+    assert all(np.isnan(pair.difference.p_value) for pair in found.pairs)
+
+
+def test_an_interval_between_systems_holds_its_value() -> None:
+    judgements = simulated(np.random.default_rng(2), systems=8, items=40)
+    units = judgements["simplicity"].units()
+    human = judgements.human("simplicity", units)
+    scores = scores_of(judgements, {"m": human + np.random.default_rng(3).normal(size=len(units))})
+    found = correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=300))
+    row = found.row("m", unit="system")
+    by_hand = [np.mean(human[units.system == s]) for s in range(8)], scores["m"].by_system(units)
+    assert row.estimate.value == pytest.approx(scipy.stats.pearsonr(*by_hand).statistic)
+    for row in found.rows:
+        if row.unit == "system" and not np.isnan(row.estimate.low):
+            assert row.estimate.low < row.estimate.value < row.estimate.high
+            assert row.estimate.n == 8
+
+
+def test_scores_from_a_file_of_plainly_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("system,id,sari,fkgl\nA,1,50,3\nA,2,40,2\nA,3,60,4\nB,1,20,9\n")
+    judgements = small()
+    units = judgements["simplicity"].units()
+    found = read_scores(units, path)
+    np.testing.assert_array_equal(found["sari"].segments, [50, 40, 60, 20, np.nan])
+    assert found["sari"].by_system(units).tolist() == [50, 20]
+    path.write_text("system,id,sari\nC,1,50\n")
+    with pytest.raises(BadInput, match="for any rated output"):
+        read_scores(units, path)
+
+
+def test_texts_of_a_test_set_are_joined_by_id() -> None:
+    bare = replace(small(), sources={}, outputs={}, references={})
+    units = bare["simplicity"].units()
+    with pytest.raises(BadInput, match="not what was rated"):
+        score_units(bare, units, ["fkgl"])
+    evalset = EvalSet.of(list(SOURCES.values()), references=list(REFERENCES["one"].values()), ids=["1", "2", "3"])
+    outputs = {s: [OUTPUTS.get((s, i), "") for i in "123"] for s in "AB"}
+    joined = with_texts(bare, evalset, outputs)
+    assert score_units(joined, units, ["sari"])["sari"].segments == pytest.approx(
+        score_units(small(), units, ["sari"])["sari"].segments
+    )
+    with pytest.raises(BadInput, match="is not in"):
+        with_texts(bare, evalset[:1], outputs)
+    with pytest.raises(BadInput, match="no references 'two'"):
+        score_units(small(), units, ["sari"], references="two")
+    with pytest.raises(BadInput, match="is not known"):
+        score_units(replace(small(), outputs={("A", "1"): "x"}), units, ["fkgl"])
+
+
+def test_filter_by_hand() -> None:
+    judgements = small()
+    units = judgements["simplicity"].units()
+    # Meaning 4 3 4 5 4: mean 4, sd .632.
+    assert Filter(("meaning",), threshold=0).mask(judgements, units).tolist() == [True, False, True, True, True]
+    assert Filter(("meaning",), threshold=1).mask(judgements, units).tolist() == [False, False, False, True, False]
+    assert Filter(("meaning",), threshold=5, unit="points").mask(judgements, units).sum() == 1
+    without = Filter((), without_sources=["He was obliged, to leave the CITY in 1942."])
+    assert without.mask(judgements, units).tolist() == [False, True, True, False, True]
+    with pytest.raises(BadInput, match="sd or points"):
+        Filter(unit="percent").mask(judgements, units)  # type: ignore[arg-type]
+
+
+def test_tradeoff_is_least_squares_and_warns() -> None:
+    rng = np.random.default_rng(0)
+    judgements = simulated(rng)
+    found = relate(judgements, "simplicity", "fluency", sampling=Sampling(resamples=200))
+    units = judgements["simplicity"].units()
+    theirs = scipy.stats.linregress(judgements.human("simplicity", units), judgements.human("fluency", units))
+    assert found.slope == pytest.approx(theirs.slope, abs=1e-9)
+    assert found.intercept == pytest.approx(theirs.intercept, abs=1e-9)
+    assert found.r2 == pytest.approx(theirs.rvalue**2, abs=1e-9)
+    assert "rise and fall together" in found.warning
+    inverse = replace(judgements["fluency"], values=-judgements["fluency"].values)
+    turned = replace(judgements, ratings={**judgements.ratings, "adequacy": inverse})
+    assert "inversely related" in relate(turned, "simplicity", "adequacy", sampling=Sampling(resamples=200)).warning
+    assert relate(judgements, "fluency", "meaning", sampling=Sampling(resamples=200)).warning == ""
+
+
+def test_within_systems_takes_away_what_systems_differ_by() -> None:
+    # Within each system x and y are opposed; between systems they go together.
+    values = np.array([[[0.0], [1], [2]], [[10], [11], [12]]])
+    other = np.array([[[2.0], [1], [0]], [[12], [11], [10]]])
+    axes = (("A", "B"), ("1", "2", "3"), ("m",))
+    judgements = Judgements("w", *axes[:2], {"x": Ratings("x", *axes, values), "y": Ratings("y", *axes, other)})
+    found = relate(judgements, "x", "y", sampling=None)
+    assert found.correlation.value > 0.9
+    assert found.within_systems == pytest.approx(-1)
+
+
+def test_pareto_by_hand() -> None:
+    means = {"A": (3, 1), "B": (1, 3), "C": (1, 1), "D": (3, 1)}
+    axes = (tuple(means), ("1",), ("m",))
+    judgements = Judgements(
+        "p", *axes[:2],
+        {n: Ratings(n, *axes, np.array([[[float(m[at])]] for m in means.values()])) for at, n in enumerate("xy")},
+    )  # fmt: skip
+    beaten = {standing.system: standing.beaten_by for standing in pareto(judgements, ["x", "y"])}
+    assert beaten == {"A": (), "B": (), "D": (), "C": ("A", "B", "D")}
+
+
+def test_raters_who_stand_apart_are_named() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(80, 1))
+    ratings = truth + rng.normal(scale=0.7, size=(80, 10))
+    ratings[:, 2] = rng.normal(size=80)
+    ratings[:, 5] = -truth[:, 0]
+    ratings[:, 7] = 3
+    ratings[4:, 9] = np.nan
+    found = {rater.name: rater for rater in reliability(ratings)}
+    assert "far less" in found["3"].outlying or "without relation" in found["3"].outlying
+    assert "against the others" in found["6"].outlying
+    assert "same rating" in found["8"].outlying
+    assert np.isnan(found["8"].correlation)
+    assert "only 4" in found["10"].outlying
+    assert not any(found[name].outlying for name in ("1", "2", "4", "5", "7", "9"))
+    others = np.delete(ratings, 0, axis=1)
+    expected = scipy.stats.pearsonr(ratings[:, 0], np.nanmean(others, axis=1)).statistic
+    assert found["1"].correlation == pytest.approx(expected, abs=1e-9)
+
+
+def test_agreement_of_everything_at_once() -> None:
+    rng = np.random.default_rng(0)
+    values = np.clip(np.rint(3 + rng.normal(size=(3, 40, 1)) + rng.normal(scale=0.6, size=(3, 40, 4))), 1, 5)
+    ratings = Ratings("s", ("A", "B", "C"), tuple(map(str, range(40))), tuple("wxyz"), values)
+    found = agreement(ratings, resamples=100)["s"]
+    assert {name.partition(",")[0] for name in found.coefficients} == {
+        "Krippendorff's alpha", "Fleiss' kappa", "Davies–Fleiss kappa", "Cohen's kappa", "ICC",
+    }  # fmt: skip
+    assert all(0 < each.value < 1 for each in found.coefficients.values())
+    with pytest.raises(BadInput, match="no agreement to measure"):
+        agreement(small(), dimensions="meaning")
+    with pytest.raises(BadInput, match="holds means"):
+        agreement(small()["meaning"])
+
+
+def write_ratings(path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    lines = ["system,item,rater,simplicity,meaning,source,output,type"]
+    for system in "ABC":
+        for item in range(12):
+            words = " ".join(rng.choice(["cat", "house", "extraordinary", "ran", "dog"], size=rng.integers(3, 9)))
+            for rater in "xyz":
+                simplicity, meaning = rng.integers(1, 6), rng.integers(1, 6)
+                lines.append(f"{system},{item},{rater},{simplicity},{meaning},the cat {item} .,{words} .,t{system}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(write_ratings(tmp_path / "r.csv"))
+    assert main(["meta", path, "-m", "fkgl,length", "--resamples", "50", "--by", "type", "--json"]) == 0
+    payload = json.loads(capsys.readouterr().out)
+    assert payload["schema"] == "plainly.meta/1"
+    found = {(r["metric"], r["level"], r["slice"], r["statistic"]): r for r in payload["correlations"]}
+    assert found["fkgl", "item", "all", "pearson"]["n"] == 36
+    assert found["fkgl", "item", "type=tA", "kendall"]["n"] == 12
+    tests = {(c["level"], c["test"].partition(",")[0]) for c in payload["comparisons"]}
+    assert tests == {
+        ("item", "williams"), ("item", "permute-items"), ("system", "williams"), ("system", "permute-systems")
+    }  # fmt: skip
+    assert main(["meta", path, "-m", "fkgl", "--latex", "--resamples", "20", "--no-tests"]) == 0
+    assert r"\begin{tabular}" in capsys.readouterr().out
+    assert main(["meta", path, "--resamples", "20"]) == 0
+    out = capsys.readouterr().out
+    assert "Krippendorff's alpha, ordinal" in out
+    assert "on the frontier" in out
+    assert main(["meta", path, "--agreement", "--csv", "--resamples", "20"]) == 0
+    assert capsys.readouterr().out.startswith("dimension,name,value")
+    svg = tmp_path / "plot.svg"
+    assert main(["meta", path, "-m", "fkgl", "--resamples", "10", "--no-tests", "--plot", str(svg)]) == 0
+    assert svg.read_text(encoding="utf-8").startswith("<svg")
+    capsys.readouterr()
+
+
+def test_from_python_a_result_shows_itself(tmp_path: Path) -> None:
+    path = write_ratings(tmp_path / "r.csv")
+    result = meta(path, metrics="fkgl,length", agreement=True, tradeoff=True, by=["type"], resamples=30)
+    assert result.sampling == Sampling(resamples=30)
+    assert result.correlations is not None
+    assert result.agreement is not None
+    assert result.tradeoff is not None
+    row = result.correlations.row("fkgl", "kendall", slice="type=tA")
+    assert row.estimate.n == 12
+    with pytest.raises(BadInput, match="no correlation"):
+        result.correlations.row("sari")
+    payload = result.json()
+    assert list(payload)[:4] == ["schema", "ratings", "seed", "dimensions"]
+    assert {"correlations", "agreement", "relations"} <= payload.keys()
+    assert len(result.records()) == sum(len(part.records()) for part in result.parts)
+    assert {"metric", "name", "x"} <= set(result.to_pandas().columns)
+    assert "Krippendorff's alpha, ordinal" in repr(result)
+    assert "<table>" in result._repr_html_()
+    alone = agreement(pandas.read_csv(path), resamples=30)
+    assert jsonable(alone.json()["agreement"]) == jsonable(payload["agreement"])
+    assert alone["meaning"].raters == 3
+    with pytest.raises(BadInput, match="items, systems, both"):
+        meta(path, metrics=["fkgl"], unit="item")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="not drawn"):
+        meta(path, agreement=True, resamples=5).chart()
+
+
+def test_level_means_confidence_and_old_names_are_taken_for_one_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(write_ratings(tmp_path / "r.csv"))
+
+    def asked(*arguments: str) -> tuple[set[str], set[float], str]:
+        assert main(["meta", path, "-m", "fkgl", "--resamples", "20", "--json", *arguments]) == 0
+        shown = capsys.readouterr()
+        rows = json.loads(shown.out)["correlations"]
+        said = "".join(line for line in shown.err.splitlines(keepends=True) if "few-items" not in line)
+        return {row["level"] for row in rows}, {row["confidence"] for row in rows}, said
+
+    assert asked() == ({"item", "system"}, {0.95}, "")
+    assert asked("--unit", "systems", "--level", "0.8") == ({"system"}, {0.8}, "")
+    units, levels, said = asked("--level", "item", "--confidence", "0.9")
+    assert (units, levels) == ({"item"}, {0.9})
+    assert "--unit items" in said
+    assert "--confidence is now --level" in said
+    assert main(["meta", path, "--level", "2"]) == 2
+    assert "between 0 and 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--dimension", "flavour"], "Unknown dimension"),
+        (["-m", "sarri"], "Did you mean 'sari'"),
+        (["-m", "sari"], "references"),
+        (["-m", "fkgl", "--filter", "--filter-by", "clarity"], "clarity"),
+        (["--scale", "5"], "LOW..HIGH"),
+        (["--scale", "1..3"], "outside the scale"),
+        (["--columns", "rater"], "ROLE=COLUMN"),
+        (["--systems", "A,Z"], "Z"),
+        (["-m", "fkgl", "--plot", "x.bmp"], "let it end in"),
+    ],
+)
+def test_command_line_faults(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    path = str(write_ratings(tmp_path / "r.csv"))
+    assert main(["meta", path, *arguments, "--resamples", "5"]) == 2
+    assert says in capsys.readouterr().err
+    assert main(["meta", str(tmp_path / "none.csv")]) == 2
+    assert "There is no file" in capsys.readouterr().err
+
+
+def test_undefined_is_null_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("system,item,rater,rating\nA,1,x,3\nA,1,y,3\nA,2,x,3\nA,2,y,3\n")
+    assert main(["meta", str(path), "--agreement", "--json", "--resamples", "20"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["agreement"]
+    assert {each["value"] for each in found["coefficients"]} == {None}
+    assert found["resampled_kappa"]["median"] is None
+
+
+def test_plan_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(write_ratings(tmp_path / "r.csv"))
+    arguments = ["plan", path, "--budget", "60", "--resamples", "50", "--sentences", "5,12", "--raters", "1,3"]
+    assert main([*arguments, "--json"]) == 0
+    payload = json.loads(capsys.readouterr().out)
+    assert payload["schema"] == "plainly.plan/1"
+    assert payload["answer"].startswith("With 60 ratings, use ")
+    assert [(p["sentences"], p["raters"]) for p in payload["budget"]] == [(60, 1), (20, 3)]
+    assert payload["test"] == "paired"
+    assert main(arguments) == 0
+    assert "With 60 ratings, use" in capsys.readouterr().out
+    assert main([*arguments, "--csv"]) == 0
+    assert capsys.readouterr().out.startswith("resampled,sentences,raters,tau")
+    svg = tmp_path / "curves.svg"
+    assert main([*arguments, "--plot", str(svg)]) == 0
+    assert svg.read_text(encoding="utf-8").startswith("<svg")
+    capsys.readouterr()
+    assert main(["plan", path, "--raters", "none"]) == 2
+    assert "whole numbers" in capsys.readouterr().err
+    assert main(["plan", path, "--sentences", "0"]) == 2
+    assert "at least 1" in capsys.readouterr().err
+    assert main([*arguments, "--draws", "20", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["budget"][0]["draws"] == 20
+    assert "--draws is now --resamples" in shown.err
+
+
+@pytest.mark.mirror
+def test_simplicity_da_by_reference_set(mirror: Path) -> None:
+    judgements = load("simplicity-da")
+    units = judgements["simplicity_zscore"].units()
+    scores = [score_units(judgements, units, ["sari"], references=name) for name in ("asset", "turkcorpus")]
+    found = correlate_metrics(
+        judgements,
+        scores,
+        dimensions=["simplicity_zscore"],
+        units=["item"],
+        compare=False,
+        sampling=Sampling(resamples=100),
+    )
+    human = judgements.human("simplicity_zscore", units)
+    values = []
+    for name, of_set in zip(("asset", "turkcorpus"), scores, strict=True):
+        values.append(found.row("sari", references=name).estimate.value)
+        assert values[-1] == pytest.approx(scipy.stats.pearsonr(of_set["sari"].segments, human).statistic)
+    assert values == pytest.approx([0.236, 0.310], abs=0.001)

@@ -1,0 +1,255 @@
+"""What the report says is what was measured: sentences, marks, front, exports, evidence, figures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import xml.etree.ElementTree as tree
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import plainly
+from plainly import data
+from plainly.reporting import paper
+from plainly.reporting.pareto_front import Axis, axes, front
+from plainly.reporting.report import Report
+from plainly.scoring.evaluate import Evaluation, evaluate
+from plainly.scoring.score_file import open_saved, save
+from plainly.streaming.corpus import open_corpus
+
+
+def _demo(*systems: str) -> dict[str, tuple[str, ...]]:
+    outputs = data.demo()[1]
+    return {system: outputs[system] for system in systems or ("copy", "editor", "noisy")}
+
+
+def _small(metrics: list[str], *systems: str) -> Report:
+    evalset, _ = data.demo()
+    return plainly.report(evalset=evalset, outputs=_demo(*systems), metrics=metrics, labeller=None, audit=False)
+
+
+def test_standing_is_what_the_test_says(demo: Report) -> None:
+    overview = demo.overview
+    # The report claims what compare claims of these systems: the same test, the same draws, the same family.
+    compared = plainly.compare(evalset=overview.evalset, outputs=overview.outputs, metrics=["bleu"])
+    assert overview.comparisons is not None
+    assert overview.comparisons.ties("bleu") == compared.ties("bleu")
+    assert overview.comparisons.clusters("bleu") == compared.clusters("bleu")
+    assert overview.comparisons.matrix("bleu") == compared.matrix("bleu")
+    best = compared.ranking("bleu")[0]
+    assert overview.standing("bleu", best) == "best"
+    for system in overview.systems:
+        if system != best:
+            significant = compared.pair("bleu", best, system).significant
+            assert overview.standing("bleu", system) == ("" if significant else "tied")
+    assert {overview.standing("edits", system) for system in overview.systems} == {""}
+
+
+def test_nobody_beats_the_front_on_both_and_somebody_beats_the_others(demo: Report) -> None:
+    overview = demo.overview
+    chosen = axes(overview.evaluation)
+    assert chosen is not None
+    simplicity, meaning = chosen
+    assert (simplicity.spec, meaning.spec) == ("sari", "bleu")
+    for pair in ((simplicity, meaning), (Axis("fkgl", -1.0), meaning)):
+        unbeaten = front(overview.evaluation, *pair)
+
+        def point(system: str, pair: tuple[Axis, Axis] = pair) -> tuple[float, float]:
+            first, second = (axis.sign * overview.value(system, axis.spec) for axis in pair)
+            return first, second
+
+        for system in overview.systems:
+            beaten = any(
+                point(rival) != point(system) and all(a >= b for a, b in zip(point(rival), point(system), strict=True))
+                for rival in overview.systems
+            )
+            assert (system in unbeaten) != beaten
+
+
+def test_the_summary_names_the_best_with_its_numbers(demo: Report) -> None:
+    text = " ".join(sentence.text for sentence in demo.summary)
+    for spec in ("sari", "bleu", "fkgl"):
+        best = demo.overview.evaluation.ranking(spec)[0]
+        assert f"By {spec}, {best} scores best: {demo.overview.value(best, spec):.2f}" in text
+    assert "People split" in text
+
+
+def test_habits_are_those_of_the_texts(demo: Report) -> None:
+    habits = {habit.key: habit for habit in demo.overview.habits}
+    assert habits["copied"].systems["copy"] == 100
+    assert habits["copied"].systems["split"] < 20
+    evalset = demo.overview.evalset
+    flat = [(source, text) for source, row in zip(evalset.sources, evalset.references, strict=True) for text in row]
+    ratio = np.mean([len(text) / len(source) for source, text in flat])
+    assert habits["compression"].people == pytest.approx(ratio, rel=1e-9)
+    low, high = habits["compression"].people_range or (math.nan, math.nan)
+    assert low < habits["compression"].people < high  # type: ignore[operator]
+
+
+def test_alarms_ring_for_who_deserves_it(demo: Report) -> None:
+    rung = {(alarm.metric, system) for alarm in demo.overview.alarms for system in alarm.systems}
+    assert ("bleu", "copy") in rung
+    assert ("fkgl", "split") in rung
+    assert ("bleu", "editor") not in rung
+
+
+def test_tricks_fool_fkgl_and_not_bleu(demo: Report) -> None:
+    gains = {(gain.metric, gain.trick): gain for gain in demo.overview.tricks.gains}
+    assert gains["fkgl", "random-period"].fooled
+    assert gains["fkgl", "random-period"].spreads > 0.2
+    assert not gains["bleu", "random-period"].fooled
+
+
+def test_methods_have_every_signature_and_bibtex_every_paper(demo: Report) -> None:
+    text = paper.methods(demo.overview)
+    for scores in next(iter(demo.overview.evaluation.values())).values():
+        assert str(scores.signature) in text
+    assert "approximate randomisation" in text
+    assert "10,000 trials over groups" in text
+    assert "sari (variant easse; Xu et al. 2016)" in text
+    assert "fkgl (variant plainly; Kincaid et al. 1975)" in text
+    entries = re.findall(r"^@\w+\{([\w-]+),", paper.bibtex(demo.overview), re.MULTILINE)
+    assert len(entries) == len(set(entries))
+    assert {"plainly", "xu-2016", "papineni-2002", "kincaid-1975", "holm-1979", "riezler-2005"} <= set(entries)
+
+
+def test_tables_hold_the_numbers_in_every_form(demo: Report) -> None:
+    latex, markdown = (paper.table(demo.overview, form) for form in ("latex", "markdown"))
+    assert latex.startswith("\\begin{tabular}{lrrrr}")
+    assert "\\toprule" in latex
+    assert "\\textbf{61.08} [59.40, 62.63]" in latex
+    assert "**61.08** [59.40, 62.63]" in markdown
+    records = list(csv.DictReader(io.StringIO(paper.table(demo.overview, "csv"))))
+    values = {record["system"]: float(record["sari"]) for record in records}
+    assert values == {system: demo.overview.value(system, "sari") for system in demo.overview.systems}
+    assert not re.search("[\ue000-\ue002]", latex + markdown)
+
+
+def test_figures_in_every_format(tmp_path: Path) -> None:
+    report = _small(["sari", "fkgl"])
+    written = {path.name: path.read_bytes() for path in report.write_figures(tmp_path / "new" / "figures")}
+    names = {path.rsplit(".", 1)[0] for path in written if path.endswith(".svg")}
+    assert {"scores-sari", "scores-fkgl", "habit-split", "length-sari"} <= names
+    for name in names:
+        assert tree.fromstring(written[f"{name}.svg"]).tag.endswith("svg")
+        assert written[f"{name}.pdf"].startswith(b"%PDF")
+        assert written[f"{name}.png"].startswith(b"\x89PNG")
+    assert {"scores.tex", "scores.md", "scores.csv", "methods.txt", "references.bib"} <= set(written)
+
+
+def test_charts_follow_the_grammar_of_vega_lite(demo: Report) -> None:
+    for plot in demo.plots:
+        plot.chart.to_dict()  # validates against the schema; the page itself does not, to save time
+        assert plot.caption.endswith(".")
+
+
+def test_one_system_without_references_or_intervals() -> None:
+    evalset, outputs = data.demo()
+    scores = plainly.score(sources=evalset.sources, outputs=outputs["editor"], metrics=["fkgl"], intervals=False)
+    report = plainly.report(scores)
+    text = " ".join(sentence.text for sentence in report.summary)
+    assert "single system" in text
+    assert re.search(r"outputs splits \d+\W% of the sentences\. outputs copies", text)
+    assert "Trade-off" not in report.html
+    assert report.overview.correlations == ()
+
+
+def test_undefined_scores_are_dashes_never_zero() -> None:
+    evalset = plainly.EvalSet.of(["A source sentence."] * 3)
+    outputs = {"empty": ["", "", ""], "full": ["A text."] * 3}
+    report = plainly.report(evalset=evalset, outputs=outputs, metrics=["fkgl"], audit=False)
+    assert math.isnan(report.overview.value("empty", "fkgl"))
+    row = re.search(r'data-value="empty".*?</tr>', report.html, re.DOTALL)
+    assert row is not None
+    assert ">–<" in row[0]
+    assert report.overview.evaluation.ranking("fkgl") == ["full", "empty"]
+    assert report.summary[0].text.endswith("It is undefined for empty.")  # and nobody is said to be beaten
+
+
+def test_equals_are_not_said_to_be_beaten() -> None:
+    evalset, outputs = data.demo()
+    twins = {"one": outputs["editor"], "two": outputs["editor"], "copy": outputs["copy"]}
+    report = plainly.report(evalset=evalset, outputs=twins, metrics=["sari"], labeller=None, audit=False)
+    assert report.summary[0].text.endswith("two cannot be told from it.")
+
+
+def test_saved_scores_have_no_browser_but_all_the_rest(tmp_path: Path) -> None:
+    evalset, _ = data.demo()
+    outputs = _demo()
+    save(str(tmp_path / "scores.npz"), evaluate(evalset, outputs, ["sari"]))
+    saved = open_saved(str(tmp_path / "scores.npz"))
+    report = plainly.report(saved)
+    assert "texts are not part of saved scores" in report.html
+    assert 'id="browser"' not in report.html
+    # With the texts it is what it was.
+    whole = plainly.report(saved, evalset=evalset, outputs=outputs, labeller=None, audit=False)
+    assert whole.html.replace(whole.title, "") == _small(["sari"]).html.replace(whole.title, "")
+    with pytest.raises(plainly.core.errors.BadInput, match="scores of other texts"):
+        plainly.report(saved, sources=["Another."] * 72, outputs=outputs)
+    with pytest.raises(plainly.core.errors.BadInput, match="'copy', whose outputs were not given"):
+        plainly.report(saved, evalset=evalset, outputs=_demo("editor"))
+
+
+def test_a_report_is_a_result(demo: Report, tmp_path: Path) -> None:
+    assert demo.records() == demo.overview.evaluation.records()
+    assert demo.json()["schema"] == "plainly.report/1"
+    assert demo.json()["summary"] == [sentence.text for sentence in demo.summary]
+    assert demo.json()["left_out"] == []
+    assert {warning["code"] for warning in demo.json()["warnings"]} == {"broken", "truncated", "copies", "few-groups"}
+    assert [note.message for note in demo.notes() if note.kind == "claim"] == demo.json()["summary"]
+    assert repr(demo).startswith("system ")
+    assert repr(demo).endswith("The texts gave 4 warnings.")
+    written = plainly.report(demo.overview.evaluation, labeller=None, audit=False, out=tmp_path / "page.html")
+    assert written.json()["page"] == str(tmp_path / "page.html")
+    assert any(note.message.startswith(f"Wrote {tmp_path / 'page.html'}") for note in written.notes())
+
+
+def test_what_cannot_be_made_is_left_out_with_its_reason() -> None:
+    evalset, _ = data.demo()
+    report = plainly.report(evalset=evalset, outputs=_demo(), metrics=["sari"], labeller="nobody", audit=False)
+    assert report.overview.operations is None
+    assert report.json()["left_out"] == [str(report.overview.left_out[0])]
+    assert report.overview.left_out[0].startswith("labelling operations: Unknown labeller 'nobody'")
+    assert "labelling operations: Unknown labeller" in report.html
+    assert any(note.message.startswith("Left out: labelling operations") for note in report.notes())
+
+
+def test_a_corpus_too_large_to_hold_has_a_report_without_its_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evalset, outputs = data.demo()
+    rows = [
+        {"source": source, "output_A": a, "output_B": b}
+        for source, a, b in zip(evalset.sources, outputs["editor"], outputs["copy"], strict=True)
+    ]
+    (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    monkeypatch.setattr("plainly.scoring.streamed.HELD", 1)
+    report = plainly.report(open_corpus([str(tmp_path / "pairs.jsonl")]), metrics=["fkgl"], processes=1)
+    assert report.overview.evaluation.units == "bins"
+    assert report.summary[0].text.endswith("It beats B.")
+    assert report.json()["left_out"][0].startswith("how scores spread: Scores of the 72 items were not kept")
+    assert 'id="browser"' not in report.html
+
+
+def test_the_old_name_works_for_one_version() -> None:
+    evalset, _ = data.demo()
+    outputs = _demo()
+    evaluation = evaluate(evalset, outputs, ["sari"])
+    with pytest.warns(FutureWarning, match="plainly.report"):
+        old = plainly.make_report(evaluation, evalset=evalset, outputs=outputs, labeller=None, audit=False)
+    assert old.json() == plainly.report(evaluation, labeller=None, audit=False).json()
+
+
+def test_notebooks_show_tables_and_plots(demo: Report) -> None:
+    assert "<table>" in demo._repr_html_()
+    assert f"<p>{demo.summary[0].text}</p>" in demo._repr_html_()
+    evaluation: Evaluation = demo.overview.evaluation
+    with pytest.warns(FutureWarning, match="plainly.reporting.report.plot"):
+        chart = plainly.plot(evaluation, "bleu")
+    bundle = chart._repr_mimebundle_(None, None)
+    assert any("vega" in kind or "html" in kind for kind in (bundle[0] if isinstance(bundle, tuple) else bundle))

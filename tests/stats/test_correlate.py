@@ -1,0 +1,293 @@
+"""Correlations against SciPy, pingouin and worked examples; draws against the statistic of the drawn units."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from plainly.core.errors import BadInput
+from plainly.core.sampling import Sampling
+from plainly.stats import correlate, dependent, pairwise
+
+THEIRS = {"pearson": scipy.stats.pearsonr, "spearman": scipy.stats.spearmanr, "kendall": scipy.stats.kendalltau}
+
+
+def tied(rng: np.random.Generator, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    x = rng.normal(size=n)
+    return np.round(x + rng.normal(size=n), 0), np.round(x * 10 + rng.normal(scale=8, size=n), 0)
+
+
+@pytest.mark.parametrize("kind", correlate.KINDS)
+def test_values_and_p_values_equal_scipy(kind: correlate.Kind) -> None:
+    for seed in range(20):
+        x, y = tied(np.random.default_rng(seed), n=5 + seed * 7)
+        theirs = THEIRS[kind](x, y)
+        assert correlate.correlation(x, y, kind=kind) == pytest.approx(theirs.statistic, abs=1e-9)
+        assert correlate.p_value(x, y, kind=kind) == pytest.approx(theirs.pvalue, abs=1e-9)
+        one_sided = THEIRS[kind](x, y, alternative="greater").pvalue
+        assert correlate.p_value(x, y, kind=kind, alternative="greater") == pytest.approx(one_sided, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", correlate.KINDS)
+def test_a_draw_is_the_correlation_of_the_drawn_units(kind: correlate.Kind) -> None:
+    rng = np.random.default_rng(1)
+    x, y = tied(rng, n=40)
+    weights = correlate.draws(40, sampling=Sampling(resamples=25, seed=3))
+    ours = correlate.weighted(x, y, weights, kind=kind)
+    for weight, value in zip(weights, ours, strict=True):
+        drawn = np.repeat(np.arange(40), weight.astype(int))
+        assert len(drawn) == 40
+        assert value == pytest.approx(THEIRS[kind](x[drawn], y[drawn]).statistic, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", correlate.KINDS)
+def test_undefined_is_nan(kind: correlate.Kind) -> None:
+    rising = np.arange(10.0)
+    for constant in (np.full(10, 0.1), np.full(10, 1e9), np.zeros(10)):
+        found = correlate.correlate(rising, constant, kind=kind, sampling=Sampling(resamples=20))
+        assert np.isnan([found.value, found.p_value, found.estimate.low]).all()
+    assert np.isnan(correlate.correlation([], [], kind=kind))
+    assert np.isnan(correlate.correlation([1.0], [2.0], kind=kind))
+    perfect = correlate.correlate(rising, rising * 3 + 1, kind=kind, sampling=Sampling(resamples=20))
+    assert perfect.value == pytest.approx(1)
+    assert perfect.p_value < 1e-4
+
+
+def test_pairs_with_a_gap_are_left_out_and_n_says_so() -> None:
+    x = np.array([1, 2, np.nan, 4, 5, 7.0])
+    y = np.array([2, 1, 3, np.nan, 6, 5.0])
+    found = correlate.correlate(x, y, groups=list("aabbcc"), sampling=Sampling(resamples=50))
+    assert found.estimate.n == 4
+    assert found.value == pytest.approx(scipy.stats.pearsonr([1, 2, 5, 7], [2, 1, 6, 5]).statistic)
+
+
+def test_large_offsets_do_not_cost_digits() -> None:
+    x, y = tied(np.random.default_rng(2))
+    assert correlate.correlation(x + 1e7, y) == pytest.approx(correlate.correlation(x, y), abs=1e-9)
+
+
+def test_groups_are_drawn_whole() -> None:
+    names = np.repeat([str(i) for i in range(10)], 3)
+    weights = correlate.draws(30, groups=list(names), sampling=Sampling(resamples=50, seed=1))
+    assert (weights.reshape(50, 10, 3) == weights.reshape(50, 10, 3)[:, :, :1]).all()
+    x, y = tied(np.random.default_rng(5), n=30)
+    # Three copies of ten units carry ten units' worth of evidence, and the interval must know it.
+    alone = correlate.correlate(x[:10], y[:10], sampling=Sampling(resamples=2000)).estimate
+    copied = correlate.correlate(
+        np.repeat(x[:10], 3),
+        np.repeat(y[:10], 3),
+        groups=list(np.repeat(list("abcdefghij"), 3)),
+        sampling=Sampling(resamples=2000),
+    ).estimate
+    assert copied.value == pytest.approx(alone.value)
+    assert copied.high - copied.low == pytest.approx(alone.high - alone.low, rel=0.15)
+
+
+@pytest.mark.parametrize("kind", correlate.KINDS)
+def test_intervals_cover_the_truth(kind: correlate.Kind) -> None:
+    rng = np.random.default_rng(9)
+    truth = {"pearson": 0.6, "spearman": 6 / np.pi * np.arcsin(0.3), "kendall": 2 / np.pi * np.arcsin(0.6)}[kind]
+    inside = 0
+    for trial in range(100):
+        x, y = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=60).T
+        found = correlate.correlate(x, y, kind=kind, sampling=Sampling(resamples=200, seed=trial)).estimate
+        inside += found.low <= truth <= found.high
+    assert 87 <= inside <= 100
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_partial_correlation_equals_pingouin() -> None:
+    import pandas
+    import pingouin
+
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x, y = tied(rng)
+        given = np.column_stack([x + rng.normal(size=60), rng.normal(size=60)])
+        frame = pandas.DataFrame({"x": x, "y": y, "a": given[:, 0], "b": given[:, 1]})
+        theirs = pingouin.partial_corr(frame, "x", "y", ["a", "b"])
+        ours = correlate.partial(x, y, given)[0]
+        assert ours == pytest.approx(theirs["r"].iloc[0], abs=1e-9)
+        name = next(name for name in theirs.columns if name.replace("_", "-") == "p-val")
+        assert correlate.t_test(ours, df=60 - 2 - 2) == pytest.approx(theirs[name].iloc[0], abs=1e-9)
+
+
+def test_partial_correlation_of_draws_and_of_nothing_left() -> None:
+    rng = np.random.default_rng(0)
+    x, y = tied(rng)
+    given = rng.normal(size=(60, 1)) + x[:, None]
+    weights = correlate.draws(60, sampling=Sampling(resamples=10, seed=1))
+    for weight, value in zip(weights, correlate.partial(x, y, given, weights=weights), strict=True):
+        drawn = np.repeat(np.arange(60), weight.astype(int))
+        assert value == pytest.approx(correlate.partial(x[drawn], y[drawn], given[drawn])[0], abs=1e-9)
+    assert np.isnan(correlate.partial(x, y, x[:, None] * 2 + 1)[0])
+    assert np.isnan(correlate.partial(x, y, np.ones((60, 1)))[0])
+    with pytest.raises(BadInput, match="gaps"):
+        correlate.partial([1, 2, np.nan], [1, 2, 3], [[1], [2], [3]])
+
+
+def test_williams_by_hand() -> None:
+    # Three columns with known correlations .8, .5 and .4 over ten units: K = 1 − .64 − .25 − .16 + 2·.8·.5·.4 = .27,
+    # t = .3 √(9·1.4) / √(2·.27·9/7 + 1.3²/4·.6³) = 1.0649 / .8865 = 1.2013 on 7 degrees of freedom.
+    target = np.array([[1, 0.8, 0.5], [0.8, 1, 0.4], [0.5, 0.4, 1]])
+    raw = np.random.default_rng(0).normal(size=(10, 3))
+    raw -= raw.mean(axis=0)
+    white = raw @ np.linalg.inv(np.linalg.cholesky(raw.T @ raw)).T
+    human, first, second = (white @ np.linalg.cholesky(target).T).T
+    found = dependent.williams(human, first, second)
+    assert (found.first, found.second) == (pytest.approx(0.8), pytest.approx(0.5))
+    t = 0.3 * np.sqrt(9 * 1.4) / np.sqrt(2 * 0.27 * 9 / 7 + 1.3**2 / 4 * 0.6**3)
+    assert t == pytest.approx(1.2013, abs=2e-3)
+    assert found.p_value == pytest.approx(2 * scipy.stats.t.sf(t, 7), abs=1e-9)
+    assert dependent.williams(human, second, first).p_value == pytest.approx(found.p_value)
+    assert np.isnan(dependent.williams(human, first, first * 2).p_value)
+    assert np.isnan(dependent.williams(human, first, np.ones(10)).p_value)
+
+
+def two_metrics(rng: np.random.Generator, strength: float, n: int = 200) -> tuple[np.ndarray, ...]:
+    human = rng.normal(size=n)
+    return human, human + rng.normal(size=n), human * strength + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("test", ["williams", "permute-items"])
+def test_tests_of_dependent_correlations_hold_their_level_and_find_differences(test: str) -> None:
+    rng = np.random.default_rng(4)
+    items = [str(i // 10) for i in range(200)]
+
+    def p(strength: float) -> float:
+        columns = two_metrics(rng, strength)
+        if test == "williams":
+            return dependent.williams(*columns).p_value
+        return dependent.exchange(*columns, groups=items, permutations=199, rng=rng).p_value
+
+    null = np.array([p(1.0) for _ in range(150)])
+    assert 0.01 <= np.mean(null <= 0.05) <= 0.11
+    assert np.mean([p(0.2) <= 0.05 for _ in range(20)]) > 0.9
+
+
+def test_exchanging_goes_by_whole_groups_and_tries_all_ways_where_they_are_few() -> None:
+    human, first, second = columns = two_metrics(np.random.default_rng(0), -1.0, n=8)
+    rng = np.random.default_rng(1)
+    # One group: the metrics are exchanged altogether or not at all, and both ways are as extreme as what was seen.
+    assert dependent.exchange(*columns, groups=["i"] * 8, permutations=99, rng=rng).p_value == 1
+    # Eight systems: 2^8 ways, by brute force.
+    found = dependent.exchange(*columns, permutations=256, rng=rng, unit="systems")
+    assert found.test == "permute-systems, pearson, all 256 permutations"
+    one, other = (scipy.stats.zscore(x) for x in (first, second))
+    apart = []
+    for ways in itertools.product([False, True], repeat=8):
+        mixed = np.where(ways, other, one), np.where(ways, one, other)
+        apart.append(scipy.stats.pearsonr(human, mixed[0])[0] - scipy.stats.pearsonr(human, mixed[1])[0])
+    assert found.difference == pytest.approx(apart[0], abs=1e-9)
+    assert found.p_value == np.mean(np.abs(apart) >= abs(apart[0]) - 1e-9)
+    assert dependent.exchange(*columns, permutations=2000, rng=rng).p_value == found.p_value
+    drawn = dependent.exchange(*columns, permutations=255, rng=rng).p_value
+    assert drawn == pytest.approx(found.p_value, abs=0.1)
+
+
+@pytest.mark.parametrize("systems", [6, 10, 25])
+def test_a_test_between_systems_holds_its_level_where_systems_are_a_sample(systems: int) -> None:
+    rng = np.random.default_rng(systems)
+    ps = np.array(
+        [dependent.exchange(*two_metrics(rng, 1.0, n=systems), permutations=300, rng=rng).p_value for _ in range(300)]
+    )
+    assert np.mean(ps <= 0.05) <= 0.08
+    assert (ps >= 2 / 2**systems).all()
+
+
+@pytest.mark.parametrize("kind", correlate.KINDS)
+def test_a_permutation_p_value_is_scipys_and_exact_where_it_can_be(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    statistic = {"pearson": scipy.stats.pearsonr, "spearman": scipy.stats.spearmanr, "kendall": scipy.stats.kendalltau}
+    x, y = rng.normal(size=6), rng.normal(size=6)
+    ours = correlate.permutation_p_value(x, y, kind=kind, permutations=5000, rng=rng)
+    theirs = scipy.stats.permutation_test(
+        (x,),
+        lambda order: abs(statistic[kind](order, y).statistic),
+        permutation_type="pairings",
+        n_resamples=np.inf,
+        alternative="greater",
+    )
+    assert ours == pytest.approx(theirs.pvalue, abs=1e-9)
+    x, y = rng.normal(size=(2, 30))
+    y = y + x / 2
+    drawn = correlate.permutation_p_value(x, y, kind=kind, permutations=5000, rng=rng)
+    assert drawn == pytest.approx(statistic[kind](x, y).pvalue, abs=0.01)
+
+
+def test_an_interval_over_units_is_fishers_and_covers() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 12))
+    ours = correlate.over_units(correlate.correlation(x, y), kind="pearson", n=12, level=0.95, unit="systems")
+    theirs = scipy.stats.pearsonr(x, y).confidence_interval()
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+    assert np.isnan(correlate.over_units(1.0, kind="kendall", n=12, level=0.95, unit="systems").low)
+    truth = {"pearson": 0.6, "spearman": 6 / np.pi * np.arcsin(0.3), "kendall": 2 / np.pi * np.arcsin(0.6)}
+    x = rng.normal(size=(2000, 10))
+    y = 0.6 * x + 0.8 * rng.normal(size=x.shape)
+    for kind, value in truth.items():
+        drawn = correlate.rowwise(x, y, kind=kind)
+        intervals = [correlate.over_units(r, kind=kind, n=10, level=0.95, unit="systems") for r in drawn]
+        covered = np.mean([np.isnan(each.low) or each.low <= value <= each.high for each in intervals])
+        assert covered == pytest.approx(0.95, abs=0.02)
+
+
+def brute(metric: np.ndarray, human: np.ndarray, groups: list[str], threshold: float) -> float:
+    by_group: dict[str, list[bool]] = {}
+    for i, j in itertools.combinations(range(len(metric)), 2):
+        if groups[i] == groups[j]:
+            apart = metric[i] - metric[j]
+            order = 0 if abs(apart) <= threshold else np.sign(apart)
+            by_group.setdefault(groups[i], []).append(bool(order == np.sign(human[i] - human[j])))
+    return float(np.mean([np.mean(right) for right in by_group.values()]))
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_pairwise_accuracy_equals_the_loop_and_its_best_threshold(grouped: bool) -> None:
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        human = np.round(rng.normal(size=25))
+        metric = human + rng.normal(size=25)
+        groups = [str(i % 6) for i in range(25)] if grouped else ["all"] * 25
+        given = groups if grouped else None
+        plain = pairwise.pairwise_accuracy(metric, human, groups=given, calibrate=False, sampling=None)
+        assert plain.estimate.value == pytest.approx(brute(metric, human, groups, 0), abs=1e-12)
+        found = pairwise.pairwise_accuracy(metric, human, groups=given, sampling=None)
+        thresholds = [0, *(abs(metric[i] - metric[j]) for i, j in itertools.combinations(range(25), 2))]
+        best = max(brute(metric, human, groups, threshold + 1e-12) for threshold in thresholds)
+        assert found.estimate.value == pytest.approx(best, abs=1e-12)
+        assert found.estimate.value == pytest.approx(brute(metric, human, groups, found.threshold + 1e-12), abs=1e-12)
+
+
+def test_pairwise_accuracy_by_hand() -> None:
+    # Human 1 1 2: one tie. Metric .1 .2 .9 orders all: two of three right; ties below .1 make three of three.
+    raw = pairwise.pairwise_accuracy([0.1, 0.2, 0.9], [1, 1, 2], calibrate=False, sampling=None)
+    assert raw.estimate.value == pytest.approx(2 / 3)
+    calibrated = pairwise.pairwise_accuracy([0.1, 0.2, 0.9], [1, 1, 2], sampling=None)
+    assert (calibrated.estimate.value, calibrated.threshold) == (1, pytest.approx(0.1))
+    assert np.isnan(pairwise.pairwise_accuracy([1, 2], [1, 2], groups=["a", "b"]).estimate.value)
+
+
+def test_pairwise_accuracy_has_intervals_and_says_when_pairs_are_too_many() -> None:
+    rng = np.random.default_rng(0)
+    human = rng.normal(size=90)
+    metric = human + rng.normal(size=90)
+    for groups in (None, [str(i // 3) for i in range(90)]):
+        found = pairwise.pairwise_accuracy(metric, human, groups=groups).estimate
+        assert found.low < found.value < found.high
+    with pytest.raises(BadInput, match="by item"):
+        pairwise.pairwise_accuracy(np.arange(5000.0), np.arange(5000.0))
+
+
+def test_faults_are_named() -> None:
+    with pytest.raises(BadInput, match="one length"):
+        correlate.correlation([1, 2], [1, 2, 3])
+    with pytest.raises(BadInput, match="pearson"):
+        correlate.correlation([1, 2], [1, 2], kind="phi")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="at least 1"):
+        dependent.exchange(*two_metrics(np.random.default_rng(0), 1.0), permutations=0, rng=np.random.default_rng(0))
+    with pytest.raises(BadInput, match="take percentile"):
+        correlate.correlate([1, 2, 3], [1, 3, 2], sampling=Sampling(method="bca"))

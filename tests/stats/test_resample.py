@@ -1,0 +1,220 @@
+"""Bootstrap intervals: they cover what they promise to cover, whatever is drawn, and the same seed draws the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plainly import data
+from plainly.cli import main
+from plainly.core.errors import BadInput
+from plainly.core.evalset import EvalSet
+from plainly.core.sampling import Sampling
+from plainly.scoring.evaluate import evaluate
+from plainly.scoring.references import draw, with_intervals
+from plainly.stats import resample
+from plainly.stats.resample import Resampler, interval, variant_totals
+
+
+def ratio(totals: np.ndarray) -> np.ndarray:
+    return totals[..., :1] / totals[..., 1:]
+
+
+def _coverage(
+    draw_rows, score, truth: float, *, n: int, method: str, rng: np.random.Generator, times: int, draws: int
+) -> float:
+    hits = 0
+    for _ in range(times):
+        rows = draw_rows(n)
+        resampler = Resampler(n=n, resamples=draws, seed=int(rng.integers(2**31)))
+        (totals,) = resampler.totals([rows])
+        estimate = interval(rows, score, totals, sampling=Sampling(method=method))[0]
+        hits += estimate.low <= truth <= estimate.high
+    return hits / times
+
+
+@pytest.mark.parametrize("n", [100, 359])
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_intervals_of_a_ratio_of_sums_cover_95_percent(n, method):
+    """The shape of most metrics: skewed counts over skewed counts that go together."""
+    rng = np.random.default_rng(11)
+
+    def items(n: int) -> np.ndarray:
+        size = 5 + rng.poisson(15, size=n)
+        return np.stack([rng.binomial(size, rng.beta(6, 4, size=n)), size], axis=1).astype(float)
+
+    covered = _coverage(items, ratio, 0.6, n=n, method=method, rng=rng, times=1000, draws=400)
+    assert 0.93 <= covered <= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.mirror
+@pytest.mark.parametrize(("spec", "times", "draws"), [("sari", 500, 400), ("bleu", 1000, 1000), ("fkgl", 1000, 1000)])
+@pytest.mark.parametrize("n", [100, 359])
+def test_intervals_of_real_metrics_cover_95_percent(mirror: Path, spec, times, draws, n):
+    """ASSET's sentences are the population, whose score is known; samples from it must find it 95 times in 100."""
+    evalset = data.load("asset/test")
+    scores = evaluate(evalset, {"ACCESS": data.outputs("asset/test", "ACCESS")}, [spec], sampling=None)["ACCESS"][spec]
+    rng = np.random.default_rng(20)
+
+    def headline(totals: np.ndarray) -> np.ndarray:
+        return scores.metric.score(totals)[..., :1]
+
+    covered = _coverage(
+        lambda n: scores.rows[rng.integers(len(scores.rows), size=n)],
+        headline,
+        float(scores),
+        n=n,
+        method="percentile",
+        rng=rng,
+        times=times,
+        draws=draws,
+    )
+    assert 0.93 <= covered <= 0.97
+
+
+def test_intervals_over_groups_cover_where_intervals_over_items_do_not():
+    """Sentences of a document are alike; who draws them one by one is far too sure."""
+    rng = np.random.default_rng(31)
+    over_items = over_groups = 0
+    for _ in range(300):
+        rows = np.stack([np.repeat(rng.normal(size=60), 6) + 0.3 * rng.normal(size=360), np.ones(360)], axis=1)
+        groups = tuple(str(k) for k in np.repeat(np.arange(60), 6))
+        seed = int(rng.integers(2**31))
+        for resampler in (
+            Resampler(n=360, resamples=300, seed=seed),
+            Resampler(n=360, resamples=300, seed=seed, groups=groups),
+        ):
+            (totals,) = resampler.totals([rows])
+            estimate = interval(resampler.units(rows), ratio, totals, sampling=Sampling(), unit=resampler.unit)[0]
+            covered = estimate.low <= 0 <= estimate.high
+            over_groups += covered and resampler.groups is not None
+            over_items += covered and resampler.groups is None
+    assert 0.91 <= over_groups / 300 <= 0.98
+    assert over_items / 300 < 0.75
+
+
+def test_the_same_seed_gives_the_same_draws_in_any_chunks(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(41, 3))
+    whole = Resampler(n=41, resamples=1001, seed=5).totals([rows])[0]
+    in_one_go = np.random.default_rng(5).integers(41, size=(1001, 41))
+    np.testing.assert_allclose(rows[in_one_go].sum(axis=1), whole, rtol=0, atol=1e-12)
+    monkeypatch.setattr(resample, "CHUNK", 41 * 7)
+    np.testing.assert_allclose(Resampler(n=41, resamples=1001, seed=5).totals([rows])[0], whole, rtol=0, atol=1e-12)
+    assert not np.allclose(Resampler(n=41, resamples=1001, seed=6).totals([rows])[0], whole)
+
+
+def test_single_precision_is_used_only_where_it_is_exact():
+    rng = np.random.default_rng(1)
+    for rows in (
+        rng.integers(0, 90, size=(50, 4)).astype(float),
+        rng.integers(0, 2**23, size=(50, 4)).astype(float),
+        rng.random((50, 4)),
+    ):
+        drawn = np.random.default_rng(3).integers(50, size=(20, 50))
+        np.testing.assert_allclose(
+            Resampler(n=50, resamples=20, seed=3).totals([rows])[0], rows[drawn].sum(axis=1), rtol=1e-13
+        )
+
+
+def test_bca_corrects_a_skewed_statistic():
+    """BCa moves the interval of a variance-like ratio towards the long tail; percentile does not."""
+    rng = np.random.default_rng(3)
+    values = rng.exponential(size=80)
+    rows = np.stack([values**2, np.ones(80)], axis=1)
+    (totals,) = Resampler(n=80, resamples=4000, seed=1).totals([rows])
+    plain = interval(rows, ratio, totals, sampling=Sampling(method="percentile"))[0]
+    corrected = interval(rows, ratio, totals, sampling=Sampling(method="bca"))[0]
+    assert corrected.high > plain.high
+    assert corrected.low > plain.low
+
+
+def test_variants_are_drawn_one_a_unit():
+    """With two variants a unit, sums vary as sums of independent choices: variance = sum of the units' variances."""
+    rng = np.random.default_rng(4)
+    variants = rng.normal(size=(200, 2, 1))
+    totals = variant_totals(variants, Sampling(resamples=4000, seed=2))[:, 0]
+    expected = variants.var(axis=1).sum()
+    assert totals.var() == pytest.approx(expected, rel=0.1)
+    assert totals.mean() == pytest.approx(variants.mean(axis=1).sum(), abs=4 * np.sqrt(expected / 4000))
+    both = variant_totals(variants, Sampling(resamples=4000, seed=2), units=True)[:, 0]
+    assert both.var() == pytest.approx(200 * variants.var(), rel=0.1)
+
+
+class _ReferenceLength:
+    """A metric whose truth is known: the mean number of words of the references."""
+
+    name, needs, better, outputs = "length", frozenset({"references"}), "neither", ("length",)
+
+    def measure(self, evalset, outputs):
+        means = [np.mean([len(r.split()) for r in row]) for row in evalset.references]
+        return np.stack([means, np.ones(len(means))], axis=1)
+
+    def score(self, totals):
+        return ratio(totals)
+
+    def __repr__(self) -> str:
+        return "length"
+
+
+@pytest.mark.parametrize("count", [2, 5, 10])
+def test_intervals_over_references_have_the_width_that_theory_says(monkeypatch, count):
+    """For a mean over references, their variance is known: sum of the items' variances / count / items²."""
+    from dataclasses import dataclass
+
+    from plainly.core import registry
+    from plainly.core.metric import Metric
+
+    @dataclass(frozen=True, repr=False)
+    class Length(_ReferenceLength, Metric):
+        pass
+
+    monkeypatch.setattr(registry, "metric", lambda spec: Length())
+    rng = np.random.default_rng(count)
+    words = rng.poisson(12, size=(150, count)) + 1
+    evalset = EvalSet.of(["x"] * 150, references=[[" ".join(["w"] * k) for k in row] for row in words])
+    outputs = {"A": ["x"] * 150}
+    evaluation = evaluate(evalset, outputs, ["length"], sampling=Sampling(resamples=3000, seed=1))
+    drawn = draw(evaluation, over="references", halves=30)
+    found = with_intervals(evaluation, drawn, over="references")["A"]["length"].value
+    standard_error = np.sqrt((words.var(axis=1, ddof=1) / count).sum()) / 150
+    assert (found.high - found.low) / (2 * 1.96) == pytest.approx(standard_error, rel=0.12)
+    assert found.value == pytest.approx(words.mean())
+    assert "references" in found.method
+
+
+def test_one_reference_says_nothing_about_others():
+    evalset = EvalSet.of(["a b c"] * 4, references=[["a b"]] * 4)
+    evaluation = evaluate(evalset, {"A": ["a b"] * 4}, ["sari"], sampling=None)
+    with pytest.raises(BadInput, match="one reference at most"):
+        draw(evaluation, over="references")
+
+
+def test_metrics_without_references_do_not_vary_with_them():
+    evalset = EvalSet.of(["a b c d"] * 20, references=[["a b", "b c d"]] * 20)
+    outputs = {"A": ["a b c ."] * 20}
+    evaluation = evaluate(evalset, outputs, ["sari", "fkgl"], sampling=Sampling(resamples=50))
+    drawn = draw(evaluation, over="references")
+    found = with_intervals(evaluation, drawn, over="references")["A"]
+    assert "fkgl" not in drawn
+    assert isinstance(found["fkgl"].value, float)
+    assert set(draw(evaluation, over="both")) == {"sari", "fkgl"}
+    with pytest.raises(BadInput, match="change nothing"):
+        draw(evaluate(evalset, outputs, ["fkgl"], sampling=None), over="references")
+
+
+@pytest.mark.parametrize("command", ["score", "compare"])
+@pytest.mark.parametrize("over", ["references", "both"])
+def test_intervals_over_few_references_say_what_they_are(
+    command: str, over: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--demo", "--over", over, "--resamples", "20", "--json", "editor", "lexical"]
+    options += ["--trials", "20"] if command == "compare" else []
+    assert main([command, "-m", "sari,bleu,chrf,fkgl", *options]) == 0
+    (warned,) = [w for w in json.loads(capsys.readouterr().out)["warnings"] if w["code"] == "few-references"]
+    assert "Over 4 references the interval of bleu and chrf is too narrow" in warned["message"]
+    assert main([command, "-m", "sari", *options]) == 0
+    assert "few-references" not in capsys.readouterr().out

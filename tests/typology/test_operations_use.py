@@ -1,0 +1,216 @@
+"""Profiles, agreement, selection and relations: against published numbers, a peer's code, or by construction."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+from plainly import data, operations
+from plainly.cli import inputs, options
+from plainly.cli.operations import configure
+from plainly.core.errors import BadInput
+from plainly.core.evalset import EvalSet
+from plainly.core.registry import metric
+from plainly.core.sampling import Sampling
+from plainly.io.texts import Inputs
+from plainly.scoring.evaluate import evaluate
+from plainly.typology import formats
+from plainly.typology.against_people import PeopleComparison, compare_with_people, share_differences
+from plainly.typology.annotation import Group, Pair
+from plainly.typology.annotators import against_gold, aligned_labels, davies_fleiss, label_agreement
+from plainly.typology.profiles import profile
+from plainly.typology.relations import correlations, leave_one_out, regression
+from plainly.typology.select import reference_labels, select
+
+
+def test_davies_fleiss_equals_nltk() -> None:
+    agreement = pytest.importorskip("nltk.metrics.agreement")
+    rng = np.random.default_rng(3)
+    truth = rng.integers(4, size=200)
+    raters = {name: np.where(rng.random(200) < 0.7, truth, rng.integers(4, size=200)) for name in "abc"}
+    triples = [(name, str(item), str(label)) for name, row in raters.items() for item, label in enumerate(row)]
+    peer = agreement.AnnotationTask(data=triples)
+    labels = {name: [str(label) for label in row] for name, row in raters.items()}
+    assert davies_fleiss(labels) == pytest.approx(peer.multi_kappa(), abs=1e-12)
+    pair = agreement.AnnotationTask(data=[triple for triple in triples if triple[0] != "c"])
+    assert davies_fleiss({name: labels[name] for name in "ab"}) == pytest.approx(pair.kappa(), abs=1e-12)
+
+
+def test_agreement_is_undefined_where_nothing_varies() -> None:
+    assert np.isnan(davies_fleiss({"a": ["none"] * 5, "b": ["none"] * 5}))
+    assert set(label_agreement({"a": ["x", "y"], "b": ["x", "y"]}).values()) == {1.0}
+
+
+def test_an_annotator_against_gold() -> None:
+    gold = [Pair("1", "a b c d", "a e", (Group((1, 2), (), "delmod"), Group((3,), (1,), "synonym")))]
+    marked = [
+        Pair(
+            "1", "a b c d", "a e", (Group((1,), (), "delmod"), Group((2,), (), "deloth"), Group((3,), (1,), "synonym"))
+        )
+    ]
+    source, output = against_gold(gold, marked)
+    scores = {score.label: score for score in source.labels}
+    assert (scores["delmod"].precision, scores["delmod"].recall) == (1.0, 0.5)
+    assert np.isnan(scores["deloth"].recall)
+    assert output.kappa == 1.0
+    assert against_gold(gold, marked, merge="insertions-deletions")[0].kappa == 1.0
+    with pytest.raises(BadInput, match="no pair in common"):
+        aligned_labels({"a": gold, "b": [Pair("2", "a", "b")]}, "source")
+
+
+def test_the_corpus_against_the_gold(mirror: Path) -> None:
+    """The released corpus annotates the gold's pairs too: what one person reaches, computed and not published."""
+    nine = [pair for pair in formats.load("assetann/annotations") if pair.part == "9"]
+    nine = [Pair(pair.id, pair.source, pair.output, pair.groups) for pair in nine]
+    source, output = against_gold(formats.load("assetann/gold"), nine)
+    assert (source.tokens, output.tokens) == (1191, 968)
+    assert (source.kappa, output.kappa) == (pytest.approx(0.801, abs=0.001), pytest.approx(0.776, abs=0.001))
+
+
+def test_selection_finds_the_published_subsets(mirror: Path) -> None:
+    annotated = formats.load("assetann/annotations")
+    evalset = data.load("asset/test")  # Not tokenised: references are found by their words.
+    labels = reference_labels(evalset, annotated)
+    assert all(found is not None for row in labels for found in row)
+    assert select(evalset, labels, references_with="lexical", references_without="err").references == 2138
+    assert select(evalset, labels, references_with="paper-replace", references_without="err").references == 2719
+    clean = select(evalset, labels, references_without="err")
+    assert clean.references == 3590 - 233
+    assert len(clean.kept) == 359
+    split = select(evalset, labels, items_with="split", share=0.5)
+    for at in split.kept:
+        assert sum("split" in (found or ()) for found in labels[at]) >= 5
+    assert len(split.kept) + len(select(evalset, labels, items_without="split", share=0.5).kept) == 359
+
+
+def test_a_removed_reference_is_gone() -> None:
+    evalset = EvalSet.of(["a b c", "d e f"], references=[["a b", "a"], ["d"]])
+    labels = [[frozenset({"deloth"}), frozenset({"err"})], [None]]
+    found = select(evalset, labels, references_without="err")
+    assert found.evalset.references == (("a b",),)
+    assert found.outputs(["x", "y"]) == ("x",)
+    assert (found.items_without_references, found.unlabelled) == (1, 1)
+    scores = [
+        float(evaluate(each, {"s": ["a b"]}, ["sari"], sampling=None)["s"]["sari"])
+        for each in (found.evalset, EvalSet.of(["a b c"], references=[["a b"]]))
+    ]
+    assert scores[0] == scores[1]
+    with pytest.raises(BadInput, match="share"):
+        select(evalset, labels, items_with="err", share=2)
+
+
+def test_options_of_score(mirror: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    options.add(parser, "by_operation")
+    everything = Inputs(data.load("asset/test"), {})
+    assert inputs.selected(parser.parse_args([]), everything) is everything
+    inputs.selected(parser.parse_args(["--references-with", "lexical", "--without", "err"]), everything)
+    assert "352 of 359 items and 2138 of 3590 references; 7 items" in capsys.readouterr().err
+    unlabelled = Inputs(EvalSet.of(["a"], references=[["b"]]), {})
+    with pytest.raises(BadInput, match="operations='auto'"):
+        inputs.selected(parser.parse_args(["--without", "err"]), unlabelled)
+    references = [["It is old. It leaks.", "It is old and leaks."]]
+    texts = Inputs(EvalSet.of(["It is old and it leaks."], references=references), {"s": ["It leaks."]})
+    labelled = inputs.selected(parser.parse_args(["--references-with", "split", "--operations", "auto"]), texts)
+    assert isinstance(labelled, Inputs)
+    assert labelled.evalset.references == (("It is old. It leaks.",),)
+    assert labelled.outputs == {"s": ("It leaks.",)}
+
+
+def test_profiles_are_compared_source_by_source() -> None:
+    split = Group((), (1,), "split")
+    people = [
+        Pair(str(at), f"s {at}", "o .", (split,) if at % 2 else (), part=str(part)) for at in range(60) for part in "ab"
+    ]
+    system = [Pair(str(at), f"s {at}", "o", ()) for at in range(60)]
+    rows = share_differences(system, people, sampling=Sampling(seed=0))
+    by_label = {row.label: row for row in rows}
+    split = by_label["split"]
+    assert (split.share, split.people) == (0.0, 0.5)
+    assert split.certain
+    assert -0.7 < split.difference.low < -0.5 < split.difference.high < -0.3
+    assert not by_label["move"].certain
+    comparison = PeopleComparison("rules", "", {"a system": rows}, Sampling(seed=0))
+    said = "splits the sentence in 0% of sentences (people: 50%)"
+    assert comparison.in_words("a system") == [said]
+    assert f"a system: {said}" in repr(comparison)
+    assert profile(people)["split"].share == 0.5
+    with pytest.raises(BadInput, match="no source in common"):
+        share_differences(system, [Pair("1", "other", "o")])
+
+
+def test_relations_find_what_was_put_in() -> None:
+    pytest.importorskip("sklearn")
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 3, size=(300, 3))
+    values = 2.0 * counts[:, 0] - 1.0 * counts[:, 1] + rng.normal(0, 0.1, 300)
+    groups = [str(at // 10) for at in range(300)]
+    found = regression(counts, ["split", "move", "synonym"], values, groups=groups)
+    assert found.coefficients["split"] == pytest.approx(2, abs=0.05)
+    assert found.coefficients["move"] == pytest.approx(-1, abs=0.05)
+    assert found.coefficients["synonym"] == pytest.approx(0, abs=0.02)
+    assert found.r2_held_out > 0.98
+    rho = {each.label: each for each in correlations(counts, ["split", "move", "synonym"], values)}
+    assert rho["split"].rho > 0.7
+    assert rho["synonym"].p_value > 0.01
+    assert np.isnan(correlations(counts * 0, ["a", "b", "c"], values)[0].rho)
+
+
+def test_leave_one_out_is_the_score_against_the_others() -> None:
+    pairs = [Pair("1", "a b c d", text) for text in ("a b", "a c", "a b d")] + [Pair("2", "x", "y")]
+    found = leave_one_out(pairs, metric("sari"))
+    alone = EvalSet.of(["a b c d"], references=[["a c", "a b d"]])
+    assert found["sari"][0] == pytest.approx(
+        float(evaluate(alone, {"s": ["a b"]}, ["sari"], sampling=None)["s"]["sari"])
+    )
+    assert np.isnan(found["sari"][3])
+
+
+SOURCES = ["It is old, and it leaks.", "She resides here."]
+OUTPUTS = {"A": ["It is old. It leaks.", "She lives here."], "B": SOURCES}
+
+
+def test_operations_from_python() -> None:
+    alone = operations(sources=SOURCES, outputs=OUTPUTS["A"], labeller="rules")
+    assert (alone.pairs, alone["split"].share, alone.systems) == (2, 0.5, {})
+    assert alone.json()["profile"]["operations"][0]["label"] == "synonym"
+    assert alone.to_pandas().set_index("label").loc["split", "pairs"] == 1
+    assert "split" in repr(alone)
+    assert "2 pairs, 0 without any operation" in alone._repr_html_()
+    both = operations(sources=SOURCES, outputs=OUTPUTS, labeller="rules")
+    assert [both.systems[system]["split"].share for system in "AB"] == [0.5, 0.0]
+    assert both.tables()[0].header == ("operation", "A", "B")
+    assert {record["system"] for record in both.records()} == {"A"}, "B does nothing"
+    assert both.json()["systems"]["B"]["unchanged"] == 2
+    assert [note.code for note in operations(sources=SOURCES, outputs=SOURCES).notes()] == ["", "licence"]
+    with pytest.raises(BadInput, match="sources="):
+        operations(outputs=["a"], labeller="rules")
+
+
+def test_people_are_the_references_or_annotated_pairs() -> None:
+    texts = {"sources": SOURCES, "outputs": OUTPUTS, "labeller": "rules"}
+    comparison = compare_with_people(references=[[text] for text in OUTPUTS["A"]], **texts)
+    assert all(row.difference.value == 0 for row in comparison.systems["A"])
+    annotated = [Pair(str(at), source, "…", (Group((0,), (), "deloth"),)) for at, source in enumerate(SOURCES)]
+    rows = compare_with_people(people=annotated, **texts).records()
+    assert [row["people"] for row in rows if row["operation"] == "deloth"] == [1.0, 1.0]
+    with pytest.raises(BadInput, match="nobody to compare with"):
+        compare_with_people(**texts)
+
+
+def test_every_action_has_a_function_that_the_docs_name() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[a-z`, ]+) \| (`[a-z_.`, ]+) \|$", text, re.MULTILINE)
+    named = {action for actions, _ in rows for action in re.findall(r"`(\w+)`", actions)}
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    (actions,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    assert named == set(actions) - {"profile", "convert"}, "profile is plainly.operations; convert is formats.save"
+    for module, function in re.findall(r"`(\w+)\.(\w+)`", " ".join(functions for _, functions in rows)):
+        assert callable(getattr(importlib.import_module(f"plainly.typology.operations.{module}"), function))
