@@ -46,7 +46,11 @@ def _imported() -> dict[str, Path]:
                 modules |= {alias.name.partition(".")[0]: path for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 modules[node.module.partition(".")[0]] = path
-    return {name: path for name, path in modules.items() if name not in {*sys.stdlib_module_names, "plainly"}}
+    return {
+        name: path
+        for name, path in modules.items()
+        if name not in {*sys.stdlib_module_names, "plainly", "plainly_lab", "plainly_studio"}
+    }
 
 
 def _extras_in_messages() -> Iterator[tuple[Path, str]]:

@@ -48,6 +48,8 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
 
 def _run(command: list[str], folder: Path) -> str:
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    done = subprocess.run(command, cwd=folder, env=environment, text=True, capture_output=True, timeout=900, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, text=True, capture_output=True, timeout=900, check=False
+    )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout

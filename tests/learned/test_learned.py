@@ -131,7 +131,7 @@ def test_an_unknown_model_is_named_with_what_is_missing() -> None:
 
 def test_naming_the_metric_loads_nothing() -> None:
     code = (
-        "import sys; from plainly import registry; registry.metric('sle'); registry.metric('meaning');"
+        "import sys; from plainly.core import registry; registry.metric('sle'); registry.metric('meaning');"
         "print([name for name in ('onnxruntime', 'tokenizers', 'torch') if name in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -238,8 +238,8 @@ def test_a_kind_of_file_may_have_a_reader_of_its_own_imported_only_then(
 def test_reading_a_table_does_not_import_the_studio(tmp_path: Path) -> None:
     path = write(tmp_path / "r.csv", LONG)
     script = (
-        "import sys; from plainly import ratings; "
-        f"ratings.read_ratings({str(path)!r}); print('plainly_studio' in sys.modules)"
+        "import sys; from plainly import people; "
+        f"people.read_ratings({str(path)!r}); print('plainly_studio' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
     assert out.strip() == "False"
