@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from plainly.factcheck.finding import FactFinding
 from plainly.factcheck.reading import KEPT, Matched, ReadText, common_words, cues, opposites
-from plainly.text.lexicon import CONTENT, KIND, stem
+from plainly.text.lexicon import CONTENT, KIND, is_negation, stem
 
 _REACH = 7
 _VERBS = frozenset({KIND["content"], KIND["auxiliary"]})
@@ -86,12 +86,16 @@ def negations(reading: ReadText) -> tuple[Cue, ...]:
     """Every word that denies something."""
     denials = []
     for at, lower in enumerate(reading.lower):
-        if lower in cues("negations") or lower.endswith("n't"):
+        if _denies(lower):
             if not _says_nothing(reading, at):
                 denials.append(Cue(at, _target(reading, at)))
         elif lower in cues("deniers"):
             denials.append(Cue(at, _target(reading, at), hidden=True))
     return tuple(denials)
+
+
+def _denies(lower: str) -> bool:
+    return is_negation(lower) or lower in cues("more_negations")
 
 
 def _says_nothing(reading: ReadText, at: int) -> bool:
@@ -241,7 +245,7 @@ def _covered(reading: ReadText, place: int) -> bool:
     """Whether a negation before reaches a word over "or": no satellites or atmosphere."""
     before = reading.lower[max(0, place - 8) : place]
     joint = max((at for at, word in enumerate(before) if word in ("or", "nor")), default=-1)
-    return joint > 0 and any(word in cues("negations") or word.endswith("n't") for word in before[:joint])
+    return joint > 0 and any(map(_denies, before[:joint]))
 
 
 def _unprefixed(pair: Matched) -> Iterator[FactFinding]:
@@ -293,13 +297,13 @@ def _hiding(pair: Matched, reading: ReadText, cue: Cue, *, forward: bool) -> lis
         and back[at] < 0
         and own_gaps[at] in stretch
         and _negative(lower)
-        and lower not in cues("negations")
+        and not _denies(lower)
     ]
     return hiding[len(apart) :]
 
 
 def _negative(lower: str) -> bool:
-    if lower in cues("negative") or lower in cues("deniers") or lower in cues("negations") or lower.endswith("n't"):
+    if lower in cues("negative") or lower in cues("deniers") or _denies(lower):
         return True
     if len(lower) > 5 and lower.endswith(tuple(cues("negative_suffixes"))):
         return True

@@ -1,6 +1,10 @@
 """Names of an output beside those of its source: the same, shortened, abbreviated, spelt otherwise, changed, or new.
 
 Without a tagger a name is a capitalised word that does not merely begin a sentence and is not usually written small.
+Single words are judged, by a list of how words are usually written, because there is one pair of texts to learn from
+and one part of a name may be exchanged. The audit (``auditing/names.py``) looks for whole names that it can exchange
+and learns from all texts of a set; the coherence metric and the training data need a pattern alone. They share the
+particles in ``text/lexicon.toml``.
 """
 
 import re
@@ -14,11 +18,11 @@ from rapidfuzz.fuzz import ratio
 from plainly.factcheck.finding import FactFinding
 from plainly.factcheck.quantities import quantities
 from plainly.factcheck.reading import KEPT, Matched, ReadText, common_words, cues, opening_words, vocabulary
-from plainly.text.lexicon import KIND, kind
+from plainly.text.lexicon import KIND, NAME_PARTICLES, kind
 from plainly.text.word_alignment import runs
 
 _MOST_CAPITALS = 0.8  # a text with more of them is a heading, or shouts
-_LINKS = cues("links")
+_LINKS = cues("links") | frozenset(NAME_PARTICLES)
 _PARTS = re.compile(r"[-–/.,:;()'’]")
 _SPACED = re.compile(r"\b[A-Z]\.(?: ?[A-Z]\.)+")
 _NEVER = frozenset(KIND[name] for name in KIND if name not in ("content", "name", "number", "adverb"))
@@ -162,22 +166,19 @@ class _Known:
         short = folded.rstrip("s")
         if len(short) >= 3 and any(other.startswith(short) and len(other) > len(short) + 2 for other in self.long):
             return "abbreviation"
-        for other in self.long:
-            shared = Prefix.similarity(folded, other)
-            if (
-                shared >= 4
-                and shared >= 0.55 * max(len(folded), len(other))
-                and shared >= min(len(folded), len(other)) - 3
-            ):
-                return "same"
-            if len(folded) >= 5 and ratio(folded, other) >= 82 and folded[0] == other[0]:
-                return "spelling"
+        if any(_share_root(folded, other) for other in self.long):
+            return "same"
+        if len(folded) >= 5 and any(other[:1] == folded[0] and ratio(folded, other) >= 82 for other in self.long):
+            return "spelling"
         return "new"
 
 
-@lru_cache(maxsize=KEPT)
-def _known(source: ReadText) -> _Known:
-    return _Known(source)
+_known = lru_cache(maxsize=KEPT)(_Known)
+
+
+def _share_root(a: str, b: str) -> bool:
+    shared, shorter, longer = Prefix.similarity(a, b), *sorted((len(a), len(b)))
+    return shared >= 4 and shared >= 0.55 * longer and shared >= shorter - 3
 
 
 def _small(part: str) -> bool:

@@ -17,8 +17,7 @@ from plainly.factcheck.finding import Effect, FactFinding, Span, words_at
 from plainly.text.languages.detection import detect
 from plainly.text.lexicon import CONTENT, KIND, Words, kind, split_chunk, stem
 from plainly.text.parse import DEFAULT_MODEL, Parser, code
-from plainly.text.pieces import pieces
-from plainly.text.word_alignment import align
+from plainly.text.word_alignment import align, pieces
 
 KEPT = 1024  # readings of which something is kept that several checks ask for
 _CHUNK = re.compile(r"\S+")

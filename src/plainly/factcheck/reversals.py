@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from plainly.factcheck.finding import FactFinding
 from plainly.factcheck.polarity import negations
 from plainly.factcheck.reading import Matched, ReadText, cues, opposites
-from plainly.text.lexicon import BE, CONTENT, KIND, past_forms
+from plainly.text.lexicon import BE, CONTENT, IRREGULAR_FORMS, KIND
 
 _WHO = CONTENT | {KIND["pronoun"]}
 _PASSIVE = BE | {"get", "gets", "got"}
@@ -171,7 +171,7 @@ def _is_verb(reading: ReadText, at: int) -> bool:
     lower = reading.lower[at]
     if reading.kinds[at] != KIND["content"] or reading.tokens[at][0].isupper() or lower in _MUTUAL:
         return False
-    return lower.endswith("ed") or lower in past_forms()
+    return lower.endswith("ed") or lower in IRREGULAR_FORMS
 
 
 def _neighbours(reading: ReadText, at: int) -> tuple[list[int], list[int]]:

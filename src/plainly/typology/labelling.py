@@ -19,12 +19,13 @@ from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.io.texts import Inputs, TextArguments, take
 from plainly.streaming.engines import Engine, engine
 from plainly.text.languages.detection import named, tally
-from plainly.text.pieces import is_long
-from plainly.text.sentence_aligner import align_many
+from plainly.text.sentence_alignment import align_many
+from plainly.text.word_alignment import is_long
 from plainly.typology import formats
 from plainly.typology.annotation import Pair
-from plainly.typology.label import CHUNK, TextPairs, label_task, loaded
+from plainly.typology.labeller import CHUNK, TextPairs, label_task, loaded
 from plainly.typology.sentence_alignment import sentence_counts, sentence_table
+from plainly.typology.vocabulary import SCHEMA
 
 if TYPE_CHECKING:
     from plainly.scoring.streamed import OnError
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from plainly.streaming.corpus import Corpus
     from plainly.streaming.parts import Part
 
-SCHEMA = "plainly.operations/1"
 _ABOUT = "about.json"
 _NO_SOURCES = "Operations are what was done to the source, and no sources were given."
 _SHOWN = ("part", "id", "label", "source_words", "output_words", "confidence")

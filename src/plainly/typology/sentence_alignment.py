@@ -12,8 +12,7 @@ from plainly.core.result import Note, Record, Result, Table
 from plainly.io.alignments import SUFFIXES, read_alignments, record, write_alignments
 from plainly.io.consistency import check_length
 from plainly.io.texts import TextArguments, take
-from plainly.text.sentence_aligner import align_many
-from plainly.text.sentence_alignment import HAPPENED, Alignment
+from plainly.text.sentence_alignment import HAPPENED, Alignment, align_many
 from plainly.text.words import words
 
 _SCHEMA = "plainly.align/1"

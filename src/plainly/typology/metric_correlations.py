@@ -22,7 +22,7 @@ from plainly.stats.resample import Floats
 from plainly.typology.annotation import Pair, squeeze
 from plainly.typology.features import Ints
 from plainly.typology.labelling import Annotated, annotated, payload
-from plainly.typology.profiles import counts, labels_in
+from plainly.typology.operations import counts, labels_in
 
 Estimator = Literal["lasso", "ridge", "linear", "tree", "forest"]
 

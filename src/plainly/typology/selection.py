@@ -15,7 +15,7 @@ from plainly.core.errors import BadInput, way
 from plainly.core.evalset import EvalSet
 from plainly.typology.annotation import Pair, squeeze
 from plainly.typology.formats import load
-from plainly.typology.label import labeller
+from plainly.typology.labeller import labeller
 from plainly.typology.vocabulary import resolve
 
 ANNOTATED = "assetann/annotations"
