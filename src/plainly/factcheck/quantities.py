@@ -66,11 +66,15 @@ _MENTION = re.compile(
 _SCALED = re.compile(r"\s?[-\s]?(hundred|thousand|million|billion|trillion|bn)\b", re.IGNORECASE)
 _AND_A = re.compile(r"\s+and\s+a\s+(half|quarter)\b", re.IGNORECASE)
 _YEAR_BEFORE = re.compile(r"\b(1[0-9]|20)\d\d(?:\s?[-–/]\s?|\s)$")
+_OF_A_SCALE = re.compile(r"\s+(?:a|of\s+a)\s+(hundred|thousand|million|billion|dozen)\b", re.IGNORECASE)
+_PERIODS = {"decade": 10.0, "century": 100.0, "millennium": 1000.0}
+_GLYPHS = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75, "⅛": 0.125}
 _PERCENT = re.compile(r"\s?(?:%|percent\b|per\s+cent\b|pct\b)", re.IGNORECASE)
 _UNIT = re.compile(r"[-\s]?((?:square|cubic|sq|percentage|degrees?)[-\s.]+)?([A-Za-z°²/%]+2?)", re.IGNORECASE)
 _LONG_MONTH = "|".join(month.title() for month in _MONTHS if len(month) > 4)
 _BARE_MONTH = re.compile(rf"\b((?i:{_MONTH})(?=,?\s+[12]\d\d\d\b)|{_LONG_MONTH}|June|July|May)\b")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_BEFORE_MONTHS = frozenset(("in", "of", "since", "until", "by", "last", "early", "late"))
 _WEEKDAY = re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b")
 _ROMAN_WORD = re.compile(rf"\b(?:{'|'.join(sorted(_ROMAN, key=len, reverse=True))})\b")
 
@@ -119,88 +123,84 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 
 def _read(text: str) -> Iterator[Quantity]:
-    taken: list[Span] = []
-    for match in _MENTION.finditer(text):
-        if taken and match.start() < taken[-1][1]:  # a quantity may reach further than its match
+    spans: list[Span] = []
+    for mention in _MENTION.finditer(text):
+        if spans and mention.start() < spans[-1][1]:  # a quantity may reach further than its match
             continue
-        kind = match.lastgroup or ""
-        for quantity in _calendar(match) if kind in ("iso", "slashed") else [_quantity(text, kind, match)]:
+        kind = mention.lastgroup or ""
+        for quantity in _calendar(mention) if kind in ("iso", "slashed") else [_quantity(text, kind, mention)]:
             if quantity is not None:
-                taken.append(quantity.span)
+                spans.append(quantity.span)
                 yield quantity
-    for month_match in _BARE_MONTH.finditer(text):
-        last = bisect_left(taken, (month_match.end(), 0))  # of what begins before the month ends
-        if last and taken[last - 1][1] > month_match.start():
-            continue
-        before = text[max(0, month_match.start() - 20) : month_match.start()].rstrip().rpartition(" ")[2].lower()
-        dated = text[month_match.end() : month_match.end() + 3].strip(" ,")[:1].isdigit()
-        if (
-            month_match[0] in ("May", "March")
-            and not dated
-            and before not in ("in", "of", "since", "until", "by", "last", "early", "late")
-        ):
-            continue
-        yield Quantity(month_match.span(), _MONTHS[month_match[0].lower()] * 100, "month", text=month_match[0])
+    for month in _BARE_MONTH.finditer(text):
+        start, end = month.span()
+        last = bisect_left(spans, (end, 0))  # of what begins before the month ends
+        before = text[max(0, start - 20) : start].rstrip().rpartition(" ")[2].lower()
+        is_dated = before in _BEFORE_MONTHS or text[end : end + 3].strip(" ,")[:1].isdigit()
+        is_counted = last > 0 and spans[last - 1][1] > start
+        if not is_counted and (is_dated or month[0] not in ("May", "March")):
+            yield Quantity(month.span(), _MONTHS[month[0].lower()] * 100, "month", text=month[0])
     for weekday in _WEEKDAY.finditer(text):
         yield Quantity(weekday.span(), _DAYS.index(weekday[0][:3].lower()) + 1, "weekday", text=weekday[0])
     for roman in _ROMAN_WORD.finditer(text):
         yield Quantity(roman.span(), _ROMAN[roman[0]], "roman", words=True, text=roman[0])
 
 
-def _quantity(text: str, kind: str, match: re.Match[str]) -> Quantity | None:
+def _quantity(text: str, kind: str, mention: re.Match[str]) -> Quantity | None:
     """The quantity behind a match, with what follows it: a scale, a percent sign, a unit."""
-    word, (start, end) = match[0], match.span()
-    lower = word.lower()
-    if kind in ("d1", "m2"):
-        month, day = _MONTHS[(match["m1"] or match["m2"]).lower()], match["d1"] or match["d2"]
-        return Quantity((start, end), month * 100 + int(day), "day", text=word)
-    if kind == "listed":  # 1) one thing; 2) another
-        return None
-    if kind == "glued":  # in1994
-        return Quantity((end, end + 4), float(text[end : end + 4]), "year", text=text[end : end + 4])
-    if kind == "short":
-        return Quantity((start, end), 1900 + float(word[1:]), "year", text=word)
-    if kind == "period":
-        unit = re.split(r"[-\s]+", lower)[-1]
-        years = {"decade": 10.0, "century": 100.0, "millennium": 1000.0}[unit] / (1 + lower.startswith("half"))
-        return Quantity((start, end), years, "special", "time", _units()["year"][1], words=True, text=word)
-    if kind == "ratio":
-        part, whole = map(int, word.split("/"))
-        return Quantity((start, end), part / whole, "fraction", text=word) if whole else None
-    if kind == "clock":
-        hours, minutes = word.split(":")
-        return Quantity((start, end), int(hours) * 60 + int(minutes), "clock", text=word)
-    if kind == "decade":
-        value = float(re.sub(r"\D", "", word))
-        if value % 10:  # 1988's
-            return Quantity((start, end), value, "year", text=word)
-        return Quantity((start, end), value + 1900 if value < 100 else value, "decade", text=word)
-    if kind == "century":
-        return Quantity(match.span(), _position(lower), "century", text=word)
-    if kind == "ordinal":
-        return Quantity((start, end), float(re.sub(r"\D", "", word)), "ordinal", text=word)
-    if kind == "code":
-        return Quantity((start, end), hash_of(lower), "code", text=word)
-    if kind == "glyph":
-        value = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75, "⅛": 0.125}[word]
-        return Quantity((start, end), value, "fraction", text=word)
-    if kind == "special":
-        return Quantity((start, end), _SPECIAL[lower], "special", words=True, text=word)
-    if kind == "position":
-        return Quantity((start, end), _position(lower), "ordinal", words=True, text=word)
-    if kind == "fraction":
-        value = _fraction(lower)
-        if scale := re.compile(r"\s+(?:a|of\s+a)\s+(hundred|thousand|million|billion|dozen)\b", re.I).match(text, end):
-            value *= _SCALE.get(scale[1].lower(), 12.0)
-            return Quantity((start, scale.end()), value, "count", words=True, text=text[start : scale.end()])
-        return Quantity((start, end), value, "fraction", words=True, text=word)
-    return _amount(text, start, end, in_words=kind == "words")
+    word, span = mention[0], mention.span()
+    lower, end = word.lower(), mention.end()
+    match kind:
+        case "listed":  # 1) one thing; 2) another
+            return None
+        case "d1" | "m2":
+            month, day = _MONTHS[(mention["m1"] or mention["m2"]).lower()], mention["d1"] or mention["d2"]
+            return Quantity(span, month * 100 + int(day), "day", text=word)
+        case "glued":  # in1994
+            return Quantity((end, end + 4), float(text[end : end + 4]), "year", text=text[end : end + 4])
+        case "short":
+            return Quantity(span, 1900 + float(word[1:]), "year", text=word)
+        case "period":
+            years = _PERIODS[re.split(r"[-\s]+", lower)[-1]] / (1 + lower.startswith("half"))
+            return Quantity(span, years, "special", "time", _units()["year"][1], words=True, text=word)
+        case "ratio":
+            part, whole = map(int, word.split("/"))
+            return Quantity(span, part / whole, "fraction", text=word) if whole else None
+        case "clock":
+            hours, minutes = map(int, word.split(":"))
+            return Quantity(span, hours * 60 + minutes, "clock", text=word)
+        case "decade":
+            value = float(_digits(word))
+            if value % 10:  # 1988's
+                return Quantity(span, value, "year", text=word)
+            return Quantity(span, value + 1900 if value < 100 else value, "decade", text=word)
+        case "century":
+            return Quantity(span, _position(lower), "century", text=word)
+        case "ordinal":
+            return Quantity(span, float(_digits(word)), "ordinal", text=word)
+        case "code":
+            return Quantity(span, hash_of(lower), "code", text=word)
+        case "glyph":
+            return Quantity(span, _GLYPHS[word], "fraction", text=word)
+        case "special":
+            return Quantity(span, _SPECIAL[lower], "special", words=True, text=word)
+        case "position":
+            return Quantity(span, _position(lower), "ordinal", words=True, text=word)
+        case "fraction":
+            *before, part_name = re.split(r"[-\s]+", lower)
+            value = {"two": 2, "three": 3}.get(before[0] if before else "", 1) * _SPECIAL[part_name]
+            if scale := _OF_A_SCALE.match(text, end):
+                value *= _SCALE.get(scale[1].lower(), 12.0)
+                word = text[mention.start() : scale.end()]
+                return Quantity((mention.start(), scale.end()), value, "count", words=True, text=word)
+            return Quantity(span, value, "fraction", words=True, text=word)
+    return _amount(text, *span, in_words=kind == "words")
 
 
 def _calendar(match: re.Match[str]) -> Iterator[Quantity]:
     """A date in figures: day and month, in either order where both are possible, and the year."""
     parts = re.split(r"[-/.]", match[0])
-    year, first, second = (parts[0], parts[1], parts[2]) if len(parts[0]) == 4 else (parts[2], parts[0], parts[1])
+    year, first, second = parts if len(parts[0]) == 4 else (parts[2], *parts[:2])
     full = int(year) if len(year) == 4 else 1900 + int(year) if int(year) > 30 else 2000 + int(year)
     month, day = (int(first), int(second)) if int(first) <= 12 else (int(second), int(first))
     either = day <= 12 and len(parts[0]) < 4
@@ -244,13 +244,8 @@ def hash_of(code: str) -> float:
 
 
 def _position(word: str) -> float:
-    digits = re.sub(r"\D", "", word)
+    digits = _digits(word)
     return float(digits) if digits else float(_ORDINAL.get(re.sub(r"\s+", "-", word), 0))
-
-
-def _fraction(words: str) -> float:
-    *before, part = re.split(r"[-\s]+", words)
-    return {"two": 2, "three": 3}.get(before[0] if before else "", 1) * _SPECIAL[part]
 
 
 @lru_cache(maxsize=10_000)
@@ -547,7 +542,7 @@ def _exchanged(pair: Matched, sources: Sequence[Quantity], outputs: Sequence[Qua
 
 
 def _digits(text: str) -> str:
-    return "".join(character for character in text if character.isdigit())
+    return "".join(filter(str.isdigit, text))
 
 
 def _close(a: float, b: float, tolerance: float = _EXACT) -> bool:

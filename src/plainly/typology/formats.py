@@ -1,13 +1,26 @@
-"""Annotated pairs in files: Yawat, JSONL, brat and a plain table, told apart by name; or a named data set."""
+"""Annotated pairs in files: Yawat, JSONL, brat and a plain table, told apart by name; or a named data set.
+
+Yawat has two files: ``.crp`` holds three lines a pair (id, source, output), ``.aln`` one line of groups a pair:
+``ID source,tokens:output,tokens:label …``. What is read is written back byte for byte, as long as the file was
+canonical: one line feed after each line, one space between groups, and no blank lines.
+
+brat standoff is a ``.txt`` with the pairs as a ``.crp`` has them, and an ``.ann`` that points into it. A group in one
+text is one text-bound annotation with its label. A group in both texts is two of them and a relation ``Aligned``.
+Fragments stand in the order in which tokens were marked, and a confidence is an annotator's note, so that nothing is
+lost on the way there and back.
+
+SWiPE's pages are read only: its marked edits become groups of tokens, its categories labels of ours.
+"""
 
 import csv
 import io
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from plainly import data
 from plainly.core.errors import BadInput
@@ -21,6 +34,10 @@ COLUMNS = (
     "part", "id", "label", "source_tokens", "output_tokens", "source_words", "output_words", "confidence",
     "source", "output",
 )  # fmt: skip
+# Of a source or output in brat's text: where it starts and ends, its pair, its side, and its tokens' spans.
+Place = tuple[int, int, str, str, list[tuple[int, int]]]
+_YAWAT_GROUP = re.compile(r"((?:\d+(?:,\d+)*)?):((?:\d+(?:,\d+)*)?):(\S+)")
+_BRAT_NOTE = re.compile(r"#\d+\tAnnotatorNotes (T\d+)\tconfidence ([\d.]+)")
 
 
 def load(place: str | Path) -> tuple[Pair, ...]:
@@ -33,23 +50,16 @@ def load(place: str | Path) -> tuple[Pair, ...]:
             f"{place} is neither an annotation file ({', '.join(SUFFIXES)}) nor a data set with annotations "
             "(assetann/annotations, assetann/gold, swipe/test). To annotate texts: plainly operations label"
         )
-    if path.suffix in (".aln", ".crp"):
-        alignment, corpus = path.with_suffix(".aln"), path.with_suffix(".crp")
-        texts = read_text(corpus) if corpus.is_file() else None
-        return read_yawat(read_text(alignment), texts, name=str(alignment))
-    if path.suffix == ".jsonl":
-        lines = enumerate(read_lines(path), 1)
-        return tuple(_from_record(_parsed(line, f"{path}:{at}"), f"{path}:{at}") for at, line in lines if line)
-    if path.suffix == ".ann":
-        return read_brat(read_text(path.with_suffix(".txt")), read_text(path), name=str(path))
-    return parse_table(read_text(path), name=str(path))
-
-
-def _parsed(line: str, where: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{where}: this line is not JSON: {error}. Write one annotated pair a line.") from None
+    match path.suffix:
+        case ".jsonl":
+            lines = ((line, f"{path}:{number}") for number, line in enumerate(read_lines(path), 1))
+            return tuple(_from_record(line, where) for line, where in lines if line)
+        case ".ann":
+            return read_brat(read_text(path.with_suffix(".txt")), read_text(path), name=str(path))
+        case ".tsv":
+            return parse_table(read_text(path), name=str(path))
+    alignment, corpus = path.with_suffix(".aln"), path.with_suffix(".crp")
+    return read_yawat(read_text(alignment), read_text(corpus) if corpus.is_file() else None, name=str(alignment))
 
 
 def save(pairs: Sequence[Pair], place: str | Path) -> tuple[Path, ...]:
@@ -105,11 +115,11 @@ def rows(pairs: Iterable[Pair]) -> Iterator[tuple[str, ...]]:
         if not pair.groups:
             yield (pair.part, pair.id, *[""] * 6, pair.source, pair.output)
         for group in pair.groups:
-            numbers = [" ".join(map(str, group.tokens(side))) for side in SIDES]
-            words = []
-            for side in SIDES:
-                tokens = pair.tokens(side)
-                words.append(" ".join(tokens[at] for at in group.tokens(side) if at < len(tokens)))
+            numbers = (" ".join(map(str, group.tokens(side))) for side in SIDES)
+            words = (
+                " ".join(pair.tokens(side)[at] for at in group.tokens(side) if at < len(pair.tokens(side)))
+                for side in SIDES
+            )
             confidence = "" if group.confidence is None else repr(group.confidence)
             yield (pair.part, pair.id, group.label, *numbers, *words, confidence, pair.source, pair.output)
 
@@ -138,18 +148,15 @@ def parse_table(text: str, *, name: str = "the table") -> tuple[Pair, ...]:
     return tuple(pair.checked() for pair in pairs.values())
 
 
-def _from_record(entry: Any, where: str) -> Pair:
+def _from_record(line: str, where: str) -> Pair:
     try:
-        groups = []
-        for group in entry.get("groups", ()):
-            sure = group.get("confidence")
-            confidence = None if sure is None or math.isnan(float(sure)) else float(sure)
-            groups.append(Group(tuple(group["source"]), tuple(group["output"]), group["label"], confidence))
-        for side in SIDES:
-            if not isinstance(entry[side], str):
-                raise TypeError(f"{side} is no text")
-        pair = Pair(str(entry["id"]), entry["source"], entry["output"], tuple(groups), str(entry.get("part", "")))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        entry = json.loads(line, parse_constant=lambda _: None)  # NaN is an unknown confidence
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{where}: this line is not JSON: {error}. Write one annotated pair a line.") from None
+    try:
+        names = {"id": str(entry["id"]), "part": str(entry.get("part", ""))}
+        pair = msgspec.convert(entry | names, Pair)
+    except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
         needed = "id, source, output and groups with source, output, label"
         raise BadInput(f"{where}: a record needs {needed}: {error}") from None
     return pair.checked()
@@ -173,17 +180,10 @@ def _load_named(name: str) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-_GROUP = re.compile(r"((?:\d+(?:,\d+)*)?):((?:\d+(?:,\d+)*)?):(\S+)")
-
-
 def _parse_alignment(text: str, name: str) -> list[tuple[str, tuple[Group, ...]]]:
     """Ids and groups, line by line; blank lines are passed over."""
-    aligned = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            identifier, *written = line.split()
-            aligned.append((identifier, tuple(_group(group, f"{name}:{number}") for group in written)))
-    return aligned
+    lines = ((f"{name}:{number}", line.split()) for number, line in enumerate(text.split("\n"), 1))
+    return [(words[0], tuple(_group(group, where) for group in words[1:])) for where, words in lines if words]
 
 
 def parse_corpus(text: str, *, name: str = "the .crp file") -> dict[str, tuple[str, str]]:
@@ -217,8 +217,9 @@ def read_yawat(
         texts = parse_corpus(corpus)
         missing = next((identifier for identifier, _ in aligned if identifier not in texts), None)
         if missing is not None:
-            absent = f"pair {missing!r}, which its .crp file does not hold"
-            raise BadInput(f"{name} annotates {absent}. Are they of one set?")
+            raise BadInput(
+                f"{name} annotates pair {missing!r}, which its .crp file does not hold. Are they of one set?"
+            )
         sides = [texts[identifier] for identifier, _ in aligned]
     elif sources is not None and outputs is not None:
         if not len(aligned) == len(sources) == len(outputs):
@@ -229,42 +230,35 @@ def read_yawat(
         sides = list(zip(sources, outputs, strict=True))
     else:
         sides = [("", "")] * len(aligned)
-    pairs = (Pair(key, *side, groups, part) for (key, groups), side in zip(aligned, sides, strict=True))
-    return tuple(pair.checked() for pair in pairs)
+    return tuple(Pair(key, *side, groups, part).checked() for (key, groups), side in zip(aligned, sides, strict=True))
 
 
 def write_alignment(pairs: Sequence[Pair]) -> str:
     """The text of an ``.aln`` file."""
-    return "".join(" ".join((pair.id, *map(_written, pair.groups))) + "\n" for pair in pairs)
+    return "".join(" ".join((pair.id, *map(_yawat_group, pair.groups))) + "\n" for pair in pairs)
 
 
 def write_corpus(pairs: Sequence[Pair]) -> str:
     """The text of a ``.crp`` file."""
     for pair in pairs:
         if "\n" in pair.source or "\n" in pair.output:
-            held = "a line feed in a text, which a .crp file cannot hold"
-            raise BadInput(f"{pair.where} has {held}. Write JSONL instead.")
+            raise BadInput(
+                f"{pair.where} has a line feed in a text, which a .crp file cannot hold. Write JSONL instead."
+            )
     return "".join(f"{pair.id}\n{pair.source}\n{pair.output}\n" for pair in pairs)
 
 
+def _yawat_group(group: Group) -> str:
+    return f"{','.join(map(str, group.source))}:{','.join(map(str, group.output))}:{group.label}"
+
+
 def _group(text: str, where: str) -> Group:
-    parsed = _GROUP.fullmatch(text)
+    parsed = _YAWAT_GROUP.fullmatch(text)
     if parsed is None:
         raise BadInput(f"{where}: cannot read the group {text!r}. A group is source,tokens:output,tokens:label.")
     *sides, label = parsed.groups()
     source, output = (tuple(map(int, filter(None, side.split(",")))) for side in sides)
     return Group(source, output, canonical(label))
-
-
-def _written(group: Group) -> str:
-    return f"{','.join(map(str, group.source))}:{','.join(map(str, group.output))}:{group.label}"
-
-
-# Of a source or output: where it starts and ends in the file, its pair, its side, and its tokens' spans.
-Place = tuple[int, int, str, str, list[tuple[int, int]]]
-
-_WORD = re.compile(r"\S+")
-_NOTE = re.compile(r"#\d+\tAnnotatorNotes (T\d+)\tconfidence ([\d.]+)")
 
 
 def write_brat(pairs: Sequence[Pair]) -> tuple[str, str]:
@@ -306,15 +300,16 @@ def read_brat(text: str, annotations: str, *, name: str = "the .ann file") -> tu
         if line[0] == "T" and len(fields) >= 2:
             label, _, offsets = fields[1].partition(" ")
             spans = [(int(first), int(last)) for first, last in (span.split() for span in offsets.split(";"))]
-            entities[fields[0]] = (canonical(label), spans)
+            entities[fields[0]] = canonical(label), spans
         elif line[0] == "R" and len(fields) >= 2:
             _, first, second = fields[1].split()
             partner[first.partition(":")[2]] = second.partition(":")[2]
-        elif note := _NOTE.fullmatch(line):
+        elif note := _BRAT_NOTE.fullmatch(line):
             confidence[note[1]] = float(note[2])
         elif line[0] not in "#A":
-            read = "text-bound annotations and relations"
-            raise BadInput(f"{name}:{number}: cannot read {line!r}. plainly reads {read}.")
+            raise BadInput(
+                f"{name}:{number}: cannot read {line!r}. plainly reads text-bound annotations and relations."
+            )
     groups: dict[str, list[Group]] = {}
     corpus = parse_corpus(text, name="the .txt file")
     places = _places(corpus.items())
@@ -351,7 +346,7 @@ def _places(corpus: Iterable[tuple[str, tuple[str, str]]]) -> list[Place]:
     for identifier, texts in corpus:
         start += len(identifier) + 1
         for side, line in zip(SIDES, texts, strict=True):
-            spans = [(word.start() + start, word.end() + start) for word in _WORD.finditer(line)]
+            spans = [(word.start() + start, word.end() + start) for word in re.finditer(r"\S+", line)]
             places.append((start, start + len(line), identifier, side, spans))
             start += len(line) + 1
     return places
@@ -393,15 +388,12 @@ def _pair(identifier: str, page: Mapping[str, Any]) -> Pair:
         label = _label(mark["category"], bool(tokens[0]), bool(tokens[1]))
         if label:
             side = operation(label).side
-            kept = [tokens[0] if side != "output" else (), tokens[1] if side != "source" else ()]
-            groups.append(Group(kept[0], kept[1], label))
+            groups.append(Group(tokens[0] if side != "output" else (), tokens[1] if side != "source" else (), label))
     return Pair(identifier, " ".join(source), " ".join(output), tuple(groups)).checked()
 
 
 def _label(category: str, in_source: bool, in_output: bool) -> str:
     """The likeliest label of a category that can stand on the sides where the edit has words; "" where none can."""
-    for label in mapping("swipe").types.get(category, ()):
-        side = operation(label).side
-        if (in_source and side != "output") or (in_output and side != "source"):
-            return label
-    return ""
+    sides = ((label, operation(label).side) for label in mapping("swipe").types.get(category, ()))
+    fits = (label for label, side in sides if (in_source and side != "output") or (in_output and side != "source"))
+    return next(fits, "")

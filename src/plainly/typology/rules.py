@@ -2,13 +2,17 @@
 
 Each rule says what an annotator would see first: a stop inside the output splits, words that stand elsewhere moved,
 words of one root changed their form, words in the same gap on both sides replaced one another, the rest came or went.
+
+``refine`` puts right what can be told for certain, after everything else: merges, voice, denials, pronouns, impersonal
+frames. These are rare, so a model trained on a few hundred sentences hardly knows them, and they show in the words
+themselves. Each rule looks at words without a counterpart, and at what stands in the same gap of the other text.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, dropwhile
 
 from plainly.text.lexicon import BE, CONTENT, KIND, is_negation, stem
 from plainly.text.word_alignment import runs
@@ -22,6 +26,21 @@ _ADVERBIAL = frozenset({KIND["preposition"], KIND["adverb"]})
 _BEFORE_VERBS = frozenset({KIND["pronoun"], KIND["auxiliary"], KIND["relative"]})
 _MARKS = frozenset({KIND["comma"], KIND["bracket"], KIND["stop"]})
 _MARKS_OR_DETERMINER = _MARKS | {KIND["determiner"]}
+_STOP, _COMMA, _AUXILIARY = (KIND[name] for name in ("stop", "comma", "auxiliary"))
+_NOUNS = frozenset({KIND["content"], KIND["name"]})
+_PHRASE = _NOUNS | {KIND["determiner"]}
+_JOINS = frozenset({KIND["conjunction"], KIND["relative"], KIND["comma"], KIND["preposition"]})
+_SUBJECTS = frozenset(
+    ("he", "she", "it", "they", "him", "her", "them", "this", "these", "that", "those", "who", "which")
+)
+_FREE = frozenset(("deloth", "delcst", "delmod", "delprop", "inoth", "incst", "inmod", "inprop", "synonym", "verbf",
+                   "POSchange", "hyperonym", NONE))  # fmt: skip
+# Words that begin an impersonal frame, with those that may close it; and verbs that it stands for.
+_FRAMES = {"there": ("who", "that"), "it": ("that", "who", "which", "whether", "to")}
+_EXIST = frozenset(("lie", "lies", "lay", "exist", "exists", "existed", "stand", "stands", "live", "lives", "occur"))
+_KEPT = frozenset((NONE, "verbf", "synonym"))
+_MODALS = frozenset(("will", "would", "can", "could", "may", "might", "shall", "should", "must", "did", "does", "do"))
+_HELPING = _MODALS | BE | {"has", "have", "had"}
 
 
 @dataclass(frozen=True)
@@ -46,16 +65,12 @@ def label_pair(source: AlignedText, output: AlignedText) -> PairLabels:
 
 def _forms_and_moves(source: AlignedText, output: AlignedText, labels: PairLabels) -> None:
     for at, place in enumerate(source.links):
-        if place < 0:
-            continue
-        before, after = source.words[at].lower(), output.words[place].lower()
-        if before != after:
-            label = _form(source, at, before, output, place, after)
-        elif source.passes[at] > 1:
-            label = "move"
-        else:
-            continue
-        labels[0][at] = labels[1][place] = label
+        if place >= 0:
+            before, after = source.words[at].lower(), output.words[place].lower()
+            if before != after:
+                labels[0][at] = labels[1][place] = _form(source, at, before, output, place, after)
+            elif source.passes[at] > 1:
+                labels[0][at] = labels[1][place] = "move"
 
 
 def _form(source: AlignedText, at: int, before: str, output: AlignedText, place: int, after: str) -> str:
@@ -124,30 +139,27 @@ def _one_sided(side: AlignedText, run: list[int], target: list[str], names: tupl
     consistency, modifier, clause, other = names
     for part in runs(run):
         inner = part if any(side.kinds[at] in _CONTENT for at in part) else []
-        first = next((at for at, place in enumerate(inner) if side.kinds[place] not in _MARKS), 0)
-        inner = inner[first:]
+        inner = list(dropwhile(lambda at: side.kinds[at] in _MARKS, inner))
         while inner and side.kinds[inner[-1]] in _MARKS_OR_DETERMINER:
             inner.pop()
-        for at in part:
-            target[at] = consistency
         kinds = [side.kinds[at] for at in inner]
-        if len(inner) >= 4 and (_CLAUSE & set(kinds)):
+        label = other
+        if len(inner) >= 4 and not _CLAUSE.isdisjoint(kinds):
             label = clause
         elif kinds and (kinds[0] in _ADVERBIAL or (len(inner) <= 2 and _modifies(side, inner))):
             label = modifier
-        else:
-            label = other
+        for at in part:
+            target[at] = consistency
         for at in inner:
             target[at] = label
 
 
 def _modifies(side: AlignedText, inner: list[int]) -> bool:
     """One or two words right before a content word that stayed, or an adverb in -ly."""
-    if any(side.words[at].lower().endswith("ly") for at in inner):
-        return True
-    following = side.kinds[inner[-1] + 1 : inner[-1] + 2]
-    stayed = following and following[0] in (KIND["content"], KIND["name"])
-    return bool(stayed) and all(side.kinds[at] == KIND["content"] for at in inner)
+    follows_content = not _NOUNS.isdisjoint(side.kinds[inner[-1] + 1 : inner[-1] + 2])
+    return any(side.words[at].lower().endswith("ly") for at in inner) or (
+        follows_content and all(side.kinds[at] == KIND["content"] for at in inner)
+    )
 
 
 def _splits(output: AlignedText, target: list[str]) -> None:
@@ -160,16 +172,6 @@ def _splits(output: AlignedText, target: list[str]) -> None:
                 if output.links[following] >= 0 or target[following] not in ("inoth", "inprop", "inmod"):
                     break
                 target[following] = "incst"
-
-
-_STOP, _COMMA, _AUXILIARY = (KIND[name] for name in ("stop", "comma", "auxiliary"))
-_NOUNS = frozenset({KIND["content"], KIND["name"]})
-_JOINS = frozenset({KIND["conjunction"], KIND["relative"], KIND["comma"], KIND["preposition"]})
-_SUBJECTS = frozenset(
-    ("he", "she", "it", "they", "him", "her", "them", "this", "these", "that", "those", "who", "which")
-)
-_FREE = frozenset(("deloth", "delcst", "delmod", "delprop", "inoth", "incst", "inmod", "inprop", "synonym", "verbf",
-                   "POSchange", "hyperonym", NONE))  # fmt: skip
 
 
 class _Sides:
@@ -215,7 +217,7 @@ def refine(source: AlignedText, output: AlignedText, labels: PairLabels) -> Pair
     if _STOP in source.kinds[:-1]:
         _merges(pair)
     for side, words in enumerate(pair.without):
-        if not words.isdisjoint(_FRAMING):
+        if not words.isdisjoint(_FRAMES):
             _frames(pair, side)
         if not words.isdisjoint(BE):
             _voice(pair, side)
@@ -258,33 +260,21 @@ def _counts(text: AlignedText, at: int) -> bool:
 def _frames(pair: _Sides, side: int) -> None:
     """ "There are", "it is … that/who" on one side only: toImp in the output, fromImp in the source."""
     lower, text = pair.lower[side], pair.texts[side]
-    label = ("fromImp", "toImp")[side]
     for at, word in enumerate(lower[:-2]):
         starts = at == 0 or text.kinds[at - 1] in (_STOP, _COMMA)
-        if not starts or word not in ("there", "it") or not pair.free(side, at) or lower[at + 1] not in BE:
+        if not starts or word not in _FRAMES or not pair.free(side, at) or lower[at + 1] not in BE:
             continue
-        frame = [at] + ([at + 1] if pair.free(side, at + 1) else [])
-        if word == "it":
-            close = next((place for place in range(at + 2, min(at + 8, len(lower))) if lower[place] in _THAT), -1)
-            if close < 0:
-                continue
-            frame += [place for place in (close,) if pair.free(side, place)]
-            frame += [place for place in range(at + 2, close) if pair.free(side, place) and side == 1]
-        else:
-            who = next(
-                (place for place in range(at + 2, min(at + 8, len(lower))) if lower[place] in ("who", "that")), -1
-            )
-            frame += [who] if who >= 0 and pair.free(side, who) else []
-        pair.mark(side, frame, label)
+        reach = range(at + 2, min(at + 8, len(lower)))
+        close = next((place for place in reach if lower[place] in _FRAMES[word]), -1)
+        if word == "it" and close < 0:
+            continue
+        inside = range(at + 2, close) if word == "it" and side == 1 else ()
+        frame = [place for place in (at, at + 1, close, *inside) if place >= 0 and pair.free(side, place)]
+        pair.mark(side, frame, ("fromImp", "toImp")[side])
         if side == 1:  # what stood for the frame: "lie", "exists"
             for place, kind in enumerate(pair.texts[0].kinds):
                 if kind == KIND["content"] and pair.free(0, place) and pair.lower[0][place] in _EXIST:
                     pair.mark(0, [place], "delcst")
-
-
-_FRAMING = frozenset(("there", "it"))
-_THAT = frozenset(("that", "who", "which", "whether", "to"))
-_EXIST = frozenset(("lie", "lies", "lay", "exist", "exists", "existed", "stand", "stands", "live", "lives", "occur"))
 
 
 def _voice(pair: _Sides, side: int) -> None:
@@ -368,42 +358,18 @@ def _reach(places: Sequence[int]) -> list[int]:
 
 def _pronouns(pair: _Sides, side: int) -> None:
     """A pronoun for a phrase of the same text, or the other way round, in one gap: fromPron or pron."""
-    label = ("fromPron", "pron")[side]
+    label, other = ("fromPron", "pron")[side], pair.texts[1 - side]
     for at, word in enumerate(pair.lower[side]):
         if word not in _SUBJECTS or not pair.free(side, at) or pair.labels[side][at] not in _FREE:
             continue
-        phrase = next(_phrases(pair, 1 - side, pair.gaps[side][at]), None)
-        if phrase is None or not _known(pair, side, phrase):
-            continue
-        pair.mark(side, [at], label)
-        pair.mark(1 - side, phrase, label)
-
-
-def _phrases(pair: _Sides, side: int, gap: int) -> Iterator[list[int]]:
-    """Noun phrases of new words in a gap: at most a determiner and three words."""
-    text, gaps = pair.texts[side], pair.gaps[side]
-    run: list[int] = []
-    for at in range(bisect_left(gaps, gap), bisect_right(gaps, gap)):
-        inside = text.links[at] < 0 and text.kinds[at] in _NOUNS | {KIND["determiner"]}
-        if inside and (not run or run[-1] == at - 1):
-            run.append(at)
-            continue
-        if _is_phrase(text, run):
-            yield run
-        run = [at] if inside else []
-    if _is_phrase(text, run):
-        yield run
-
-
-def _is_phrase(text: AlignedText, run: Sequence[int]) -> bool:
-    return 0 < len(run) <= 4 and any(text.kinds[at] in _NOUNS for at in run)
-
-
-def _known(pair: _Sides, side: int, phrase: Sequence[int]) -> bool:
-    """Whether the noun of a phrase of the other side stands in this text as well: it is what the pronoun stands for."""
-    text = pair.texts[1 - side]
-    noun = next(pair.lower[1 - side][at] for at in reversed(phrase) if text.kinds[at] in _NOUNS)
-    return stem(noun) in map(stem, pair.lower[side])
+        # The first noun phrase of new words in the gap: at most a determiner and three words.
+        phrases = runs([place for place in pair.opposite(side, pair.gaps[side][at]) if other.kinds[place] in _PHRASE])
+        named = ((run, [place for place in run if other.kinds[place] in _NOUNS]) for run in phrases if len(run) <= 4)
+        phrase, nouns = next((both for both in named if both[1]), ([], []))
+        # What a pronoun stands for is a noun that this text has as well.
+        if nouns and stem(pair.lower[1 - side][nouns[-1]]) in map(stem, pair.lower[side]):
+            pair.mark(side, [at], label)
+            pair.mark(1 - side, phrase, label)
 
 
 def _tenses(pair: _Sides, side: int) -> None:
@@ -425,29 +391,17 @@ def _tenses(pair: _Sides, side: int) -> None:
             pair.mark(1 - side, [link], "verbf")
 
 
-_KEPT = frozenset((NONE, "verbf", "synonym"))
-_MODALS = frozenset(("will", "would", "can", "could", "may", "might", "shall", "should", "must", "did", "does", "do"))
-_HELPING = _MODALS | BE | {"has", "have", "had"}
-
-
 def _clauses(pair: _Sides, side: int) -> None:
     """A run of new words of which half are a clause is one."""
-    clause, others = (("delprop", ("deloth", "delmod")), ("inprop", ("inoth", "inmod")))[side]
-    labels, text = pair.labels[side], pair.texts[side]
+    clause, *others = (("delprop", "deloth", "delmod"), ("inprop", "inoth", "inmod"))[side]
+    labels = pair.labels[side]
     if clause not in labels:
         return
-    start = 0
-    while start < len(labels):
-        if not pair.free(side, start) or text.kinds[start] in (_STOP, _COMMA):
-            start += 1
-            continue
-        stop = start
-        while stop < len(labels) and pair.free(side, stop) and text.kinds[stop] not in (_STOP, _COMMA):
-            stop += 1
-        run = [at for at in range(start, stop) if labels[at] in (clause, *others)]
-        if 2 * sum(labels[at] == clause for at in run) >= len(run) and run:
+    kinds = pair.texts[side].kinds
+    for stretch in runs([at for at, kind in enumerate(kinds) if pair.free(side, at) and kind not in (_STOP, _COMMA)]):
+        run = [at for at in stretch if labels[at] in (clause, *others)]
+        if 2 * sum(labels[at] == clause for at in run) >= len(run):
             pair.mark(side, run, clause)
-        start = stop
 
 
 def _agreement(source: AlignedText, labels: PairLabels) -> None:
