@@ -1,7 +1,11 @@
-"""Do annotators mark the same operations, by their guide's rules? Agreement token by token, and repairs."""
+"""Agreement on operations, token by token: of annotators with one another, with a gold, and of labellers with both.
+
+A labeller is measured against people's annotations, beside baselines and beside people themselves. Annotations that
+break their guide's rules can be repaired first.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import chain
@@ -65,15 +69,14 @@ class AgainstGold:
 
     def table(self, caption: str, *, decimals: int = 2, beside: Mapping[str, Sequence[float]] | None = None) -> Table:
         """The labels one by one; ``beside`` are others' recall and precision."""
-        people = () if beside is None else ("people's precision", "people's recall")
         rows = []
         for score in self.labels:
             numbers = (number(value, decimals, undefined="–") for value in (score.precision, score.recall, score.f1))
-            others: Iterable[str] = ()
-            if beside is not None:
-                others = map(number, reversed(beside[score.label])) if score.label in beside else "––"
+            others = map(number, reversed(beside[score.label])) if beside and score.label in beside else "––"
             rows.append((score.label, str(score.gold), str(score.marked), *numbers, *others))
-        return Table(("label", "gold", "marked", "precision", "recall", "F1", *people), tuple(rows), caption)
+        header = ("label", "gold", "marked", "precision", "recall", "F1", "people's precision", "people's recall")
+        columns = len(header) if beside else len(header) - 2
+        return Table(header[:columns], tuple(row[:columns] for row in rows), caption)
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,16 +91,16 @@ class GoldAgreement(Result):
         return [row for annotator in self.annotators for row in annotator.records()]
 
     def json(self) -> Record:
-        annotators = [annotator.json() for annotator in self.annotators]
-        return payload(self, gold=self.gold, merge=self.merge, annotators=annotators)
+        return payload(self, gold=self.gold, merge=self.merge, annotators=[one.json() for one in self.annotators])
 
     def tables(self) -> list[Table]:
-        tables = []
-        for side in self.annotators:
-            kappa, micro, macro = (number(value, 3) for value in (side.kappa, side.micro_f1, side.macro_f1))
-            overall = f"kappa {kappa}, micro F1 {micro}, macro F1 {macro}, {side.tokens} tokens"
-            tables.append(side.table(f"{side.annotator}, {side.side}: {overall}"))
-        return tables
+        return [
+            side.table(
+                f"{side.annotator}, {side.side}: kappa {number(side.kappa, 3)}, micro F1 {number(side.micro_f1, 3)}, "
+                f"macro F1 {number(side.macro_f1, 3)}, {side.tokens} tokens"
+            )
+            for side in self.annotators
+        ]
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,8 +157,7 @@ class Repair(Result):
         return [Table(("where", "what", "label", "detail"), rows, text_columns=frozenset(range(4)))]
 
     def notes(self) -> list[Note]:
-        repaired = f"{len(self.repaired)} labels on the wrong side repaired"
-        return [Note(f"{len(self.violations)} findings; {repaired}.")]
+        return [Note(f"{len(self.violations)} findings; {len(self.repaired)} labels on the wrong side repaired.")]
 
 
 def annotator_agreement(sets: Mapping[str, Annotated], *, merge: Merge = "labels") -> AnnotatorAgreement:
@@ -165,10 +167,13 @@ def annotator_agreement(sets: Mapping[str, Annotated], *, merge: Merge = "labels
         raise BadInput(f"Agreement needs two annotators or more, or a gold to compare one with: {alone}")
     annotators = {name: annotated(pairs) for name, pairs in sets.items()}
     sides = {side: aligned_labels(annotators, side, merge=merge) for side in SIDES}
-    tokens = {side: len(next(iter(labels.values()))) for side, labels in sides.items()}
-    kappas = {side: davies_fleiss(labels) for side, labels in sides.items()}
-    by_label = {side: label_agreement(labels) for side, labels in sides.items()}
-    return AnnotatorAgreement(tuple(sets), merge, tokens, kappas, by_label)
+    return AnnotatorAgreement(
+        annotators=tuple(sets),
+        merge=merge,
+        tokens={side: len(next(iter(labels.values()))) for side, labels in sides.items()},
+        kappas={side: davies_fleiss(labels) for side, labels in sides.items()},
+        labels={side: label_agreement(labels) for side, labels in sides.items()},
+    )
 
 
 def gold_agreement(gold: Annotated, sets: Mapping[str, Annotated], *, merge: Merge = "labels") -> GoldAgreement:
@@ -181,8 +186,8 @@ def gold_agreement(gold: Annotated, sets: Mapping[str, Annotated], *, merge: Mer
 def repair(data: Annotated) -> Repair:
     """Look for what the guide does not allow, and turn labels on the wrong side into their counterparts."""
     pairs = annotated(data)
-    fixed, changed = annotation.repair(pairs)
-    return Repair(tuple(annotation.violations(pairs)), tuple(changed), fixed)
+    repaired, changes = annotation.repair(pairs)
+    return Repair(tuple(annotation.violations(pairs)), tuple(changes), repaired)
 
 
 def against_gold(
@@ -250,15 +255,16 @@ def _scored(rows: TokenLabels, *, name: str, side: TextSide) -> AgainstGold:
         truth, guess, both = of_gold[label], of_marked[label], of_both[label]
         numbers = _ratio(both, guess), _ratio(both, truth), _ratio(2 * both, truth + guess)
         scores.append(LabelScore(label, truth, guess, *numbers))
-    changed = [score for score in scores if score.label != NONE]
-    both = sum(of_both[score.label] for score in changed)
+    changed = scores[:-1]
     return AgainstGold(
         annotator=name,
         side=side,
         tokens=len(gold),
         kappa=davies_fleiss(rows),
         accuracy=_ratio(of_both.total(), len(gold)),
-        micro_f1=_ratio(2 * both, sum(score.gold + score.marked for score in changed)),
+        micro_f1=_ratio(
+            2 * sum(of_both[score.label] for score in changed), sum(score.gold + score.marked for score in changed)
+        ),
         macro_f1=float(np.mean([score.f1 for score in changed if score.gold] or [np.nan])),
         labels=tuple(scores),
     )
@@ -308,8 +314,10 @@ class MeasuredOnSet:
         for side, clean in zip(self.whole, self.clean, strict=True):
             overall, *labels = side.records()
             rows += [overall | {"kappa_without_erroneous_pairs": clean.kappa}, *labels]
-        for side_name, nine in people().items():
-            rows.append({"annotator": _NINE, "side": side_name, "label": "all", "kappa": nine["kappa"]})
+        rows += [
+            {"annotator": _NINE, "side": side, "label": "all", "kappa": nine["kappa"]}
+            for side, nine in people().items()
+        ]
         return [{"set": self.gold, **row} for row in rows]
 
     def tables(self) -> list[Table]:
@@ -339,10 +347,14 @@ class LabellerQuality(Result):
         return [row for measured in self.sets for row in measured.records()]
 
     def json(self) -> Record:
-        sets = []
-        for measured in self.sets:
-            whole, clean = ([side.json() for side in sides] for sides in (measured.whole, measured.clean))
-            sets.append({"gold": measured.gold, "labellers": whole, "without_erroneous_pairs": clean})
+        sets = [
+            {
+                "gold": measured.gold,
+                "labellers": [side.json() for side in measured.whole],
+                "without_erroneous_pairs": [side.json() for side in measured.clean],
+            }
+            for measured in self.sets
+        ]
         return payload(self, sets=sets, people=people())
 
     def tables(self) -> list[Table]:
@@ -354,10 +366,8 @@ class LabellerQuality(Result):
 
 def evaluate_labeller(data: Annotated = "assetann/gold", *, name: str = "light") -> LabellerQuality:
     """How well a labeller gives the labels that people gave."""
-    gold = annotated(data)
-    chosen = labeller(name)
-    measured = _measured(set_name(data), gold, {chosen.name: chosen.again(gold)})
-    return LabellerQuality((measured,), chosen.notice)
+    gold, chosen = annotated(data), labeller(name)
+    return LabellerQuality((_measured(set_name(data), gold, {chosen.name: chosen.again(gold)}),), chosen.notice)
 
 
 def cross_validate_labeller(
@@ -376,8 +386,7 @@ def cross_validate_labeller(
     from plainly.typology.labeller_training import cross_validate
 
     pairs = annotated(data)
-    parser = Parser(spacy) if spacy else None
-    labelled = cross_validate(pairs, folds=folds, parser=parser, progress=progress)
+    labelled = cross_validate(pairs, folds=folds, parser=Parser(spacy) if spacy else None, progress=progress)
     if save:
         formats.save(labelled, save)
     name = f"trained{' with a parser' if spacy else ''}, {folds} folds by source"
@@ -402,14 +411,11 @@ def train_labeller(
 
 def _same_texts(gold: Sequence[Pair], labelled: Sequence[Pair]) -> tuple[Pair, ...]:
     """The gold's pairs with the groups of the labelled pairs that have the same words."""
-    known = {(squeeze(pair.source), squeeze(pair.output)): pair.groups for pair in labelled}
-    same = []
-    for pair in gold:
-        groups = known.get((squeeze(pair.source), squeeze(pair.output)))
-        if groups is None:
-            raise BadInput(f"The gold's {pair.where} is not among the pairs that were labelled.")
-        same.append(pair.with_groups(groups))
-    return tuple(same)
+    groups = {(squeeze(pair.source), squeeze(pair.output)): pair.groups for pair in labelled}
+    missing = next((pair for pair in gold if (squeeze(pair.source), squeeze(pair.output)) not in groups), None)
+    if missing is not None:
+        raise BadInput(f"The gold's {missing.where} is not among the pairs that were labelled.")
+    return tuple(pair.with_groups(groups[squeeze(pair.source), squeeze(pair.output)]) for pair in gold)
 
 
 def baseline_none(gold: Sequence[Pair]) -> tuple[Pair, ...]:

@@ -2,6 +2,11 @@
 
 Tokens are what white space separates, numbered from 0, as in Yawat. A group may lie anywhere, in one text or in both,
 need not be contiguous, and keeps its tokens in the order in which they were marked, because the files do.
+
+``build_groups`` makes groups from a label for every word. Words that follow one another with the same label make a run.
+Runs of labels that live on one side are groups. Runs of labels that live on both sides look for their partner: the run
+of the same label that their words are aligned with, else the one in the same gap, else the nearest left over. A run
+that finds none was not replaced: it came or went.
 """
 
 from __future__ import annotations
@@ -118,15 +123,16 @@ def violations(pairs: Sequence[Pair]) -> list[Violation]:
         for group in pair.groups:
             if not known(group.label):
                 noticed.append(Violation(pair.where, "unknown label", group.label, "is not in the typology"))
-            if wrong := _misplaced(group):
+            elif wrong := _misplaced(group):
                 noticed.append(Violation(pair.where, "wrong side", group.label, wrong))
         for side in SIDES:
             seen: set[int] = set()
             for group in pair.groups:
                 for token in group.tokens(side):
                     if token in seen:
-                        place = f"{side} token {token}"
-                        noticed.append(Violation(pair.where, "token in two groups", group.label, place))
+                        noticed.append(
+                            Violation(pair.where, "token in two groups", group.label, f"{side} token {token}")
+                        )
                     seen.add(token)
         if "err" in pair.labels and len(pair.groups) > 1:
             others = ", ".join(sorted(pair.labels - {"err"})) or "a second err"
@@ -213,11 +219,12 @@ def _runs(labels: Sequence[str], confidences: Sequence[float] | None, links: Seq
         if joined and label == "move":
             # Two phrases that moved to different places are two moves.
             joined = links[at] >= 0 and links[at - 1] >= 0 and 0 < links[at] - links[at - 1] <= 2
+        sure = confidences[at] if confidences is not None else 0
         if last is not None and joined:
             last.tokens.append(at)
-            last.confidence += confidences[at] if confidences is not None else 0
+            last.confidence += sure
         else:
-            runs.append(_LabelRun([at], label, confidences[at] if confidences is not None else 0))
+            runs.append(_LabelRun([at], label, sure))
     for run in runs:
         run.confidence /= len(run.tokens)
     return runs
@@ -252,11 +259,7 @@ def _pair_up(source: list[_LabelRun], output: list[_LabelRun], links: Sequence[i
 
 
 def _group(run: _LabelRun, partner: _LabelRun | None, side: str) -> Group:
-    tokens, others = tuple(run.tokens), tuple(partner.tokens) if partner else ()
-    label, confidence = run.label, run.confidence
-    if partner is not None:
-        confidence = (confidence + partner.confidence) / 2
-    elif operation(label).side == "both":
-        label = _ALONE[side]
-    rounded = round(confidence, 3) if confidence else None
-    return Group(tokens, others, label, rounded) if side == "source" else Group(others, tokens, label, rounded)
+    confidence = (run.confidence + partner.confidence) / 2 if partner else run.confidence
+    label = _ALONE[side] if partner is None and operation(run.label).side == "both" else run.label
+    sides = tuple(run.tokens), tuple(partner.tokens) if partner else ()
+    return Group(*(sides if side == "source" else sides[::-1]), label, round(confidence, 3) if confidence else None)

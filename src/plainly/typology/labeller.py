@@ -18,7 +18,7 @@ from plainly.text.lexicon import Words, tokenise
 from plainly.text.parse import DEFAULT_MODEL, Parse, Parser
 from plainly.text.word_alignment import KIND_COLUMN, Aligned, align, pieces
 from plainly.typology.annotation import Group, Pair, build_groups, by_place, moved
-from plainly.typology.features import Ints, features, hashed, parse_values, shift, status
+from plainly.typology.features import Ints, features, hashed, parse_values, shift, status, take
 from plainly.typology.network import NEIGHBOURS, NetworkWeights, load, predict
 from plainly.typology.rules import AlignedText, PairLabels, label_pair, refine
 from plainly.typology.vocabulary import NONE, all_labels
@@ -52,10 +52,8 @@ class PairBatch:
     rules: list[PairLabels]
     texts: list[tuple[AlignedText, AlignedText]]
 
-    def links(self, at: int) -> tuple[list[int], list[int]]:
-        pair = int(self.aligned.order[at])
-        source, output = (side.links[at].tolist() for side in (self.aligned.source, self.aligned.output))
-        return source[: len(self.sources[pair])], output[: len(self.outputs[pair])]
+    def links(self, at: int) -> tuple[Sequence[int], Sequence[int]]:
+        return self.texts[at][0].links, self.texts[at][1].links
 
     def spans(self) -> Iterator[tuple[int, slice, slice]]:
         """Every pair's number, and where its words stand among all words of the source and of the output."""
@@ -101,22 +99,18 @@ def facts(
         number[real] = np.arange(count, count + len(seen))
         numbers.append(number)
         count += len(seen)
-    places = [_neighbours(number) for number in numbers]
     links = [
-        np.where(own.links >= 0, np.take_along_axis(other, np.maximum(own.links, 0), axis=1), 0)[number > 0]
+        np.where(own.links >= 0, take(other, np.maximum(own.links, 0)), 0)[number > 0]
         for own, number, other in zip(sides, numbers, numbers[::-1], strict=True)
     ]
-    return (rows[0], rows[1]), (places[0], places[1]), (links[0], links[1])
+    return (rows[0], rows[1]), (_neighbours(numbers[0]), _neighbours(numbers[1])), (links[0], links[1])
 
 
 def _neighbours(number: Ints) -> Ints:
     """Rows of the words around each word; 0 beyond the ends."""
-    pairs, width = number.shape
-    reach = max(NEIGHBOURS)
-    padded = np.zeros((pairs, width + 2 * reach), dtype=np.int64)
-    padded[:, reach : reach + width] = number
-    real = number > 0
-    return np.stack([padded[:, reach + by : reach + by + width][real] for by in NEIGHBOURS], axis=1)
+    reach, width = max(NEIGHBOURS), number.shape[1]
+    padded = np.pad(number, ((0, 0), (reach, reach)))
+    return np.stack([padded[:, reach + by : reach + by + width][number > 0] for by in NEIGHBOURS], axis=1)
 
 
 def _opinions(batch: PairBatch, side_words: npt.NDArray[np.int32], facts: Ints, *, side: int, buckets: int) -> Ints:
@@ -152,8 +146,9 @@ class Labeller:
     ) -> tuple[Pair, ...]:
         """Pairs with groups. Texts are tokenised first (the pair then holds the tokens) unless they already are."""
         if len(sources) != len(outputs):
-            counted = f"{len(sources)} sources and {len(outputs)} outputs"
-            raise BadInput(f"There are {counted}; operations lie between pairs.")
+            raise BadInput(
+                f"There are {len(sources)} sources and {len(outputs)} outputs; operations lie between pairs."
+            )
         names = [str(at + 1) for at in range(len(sources))] if ids is None else ids
         pairs: list[Pair] = []
         for start in range(0, len(sources), CHUNK):
@@ -195,9 +190,8 @@ class Labeller:
         inputs = facts(batch, self._words, buckets=self._weights.buckets, parses=self._parses(batch))
         labels, sure = [], []
         for probabilities, names in zip(predict(self._weights, *inputs), self._weights.labels, strict=True):
-            best = probabilities.argmax(axis=1)
-            labels.append(np.array(names, dtype=object)[best].tolist())
-            sure.append(np.take_along_axis(probabilities, best[:, None], axis=1)[:, 0].tolist())
+            labels.append(np.array(names, dtype=object)[probabilities.argmax(axis=1)].tolist())
+            sure.append(probabilities.max(axis=1).tolist())
         for texts, (_, source, output) in zip(batch.texts, batch.spans(), strict=True):
             refined = refine(*texts, (labels[0][source], labels[1][output]))
             yield refined, (sure[0][source], sure[1][output])
@@ -224,20 +218,18 @@ def label_task(name: str, task: TextPairs, tell: Tell = silent) -> tuple[Pair, .
     return pairs
 
 
-@lru_cache(maxsize=1)
-def loaded(name: str) -> Labeller:
-    """A labeller that this process keeps, with the words that it has seen."""
-    return labeller(name)
-
-
 def labeller(name: str = "light") -> Labeller:
     """The labeller of that name: light, rules, or spacy where its extra is installed."""
-    if name == "rules":
-        return Labeller(name)
-    if name == "light":
-        return Labeller(name, load("labeller-light"))
     # spacy:PATH loads another spaCy model than en_core_web_sm, with which the weights were trained.
-    kind, _, model = name.partition(":")
-    if kind == "spacy":
-        return Labeller(name, load("labeller-spacy"), parser=Parser(model or DEFAULT_MODEL))
+    match name.partition(":"):
+        case "rules", "", _:
+            return Labeller(name)
+        case "light", "", _:
+            return Labeller(name, load("labeller-light"))
+        case "spacy", _, model:
+            return Labeller(name, load("labeller-spacy"), parser=Parser(model or DEFAULT_MODEL))
     raise UnknownName("labeller", name, NAMES, see="plainly operations label --help")
+
+
+# The labeller that this process keeps, with the words that it has seen.
+loaded = lru_cache(maxsize=1)(labeller)

@@ -123,17 +123,17 @@ def _aligned_anew(known: Mapping[str, Alignment], *, encoder: bool) -> dict[str,
     return dict(zip(known, align_many(sources, outputs, encoder=encoder), strict=True))
 
 
-def _agreement(known: Mapping[str, Alignment], found: Mapping[str, Alignment]) -> list[Record]:
+def _agreement(known: Mapping[str, Alignment], ours: Mapping[str, Alignment]) -> list[Record]:
     """Precision, recall and F1 of single links, beside those of a baseline that counts words in common."""
     return [
-        {"aligner": "plainly", **_f1(known, {name: one.edges for name, one in found.items()})},
+        {"aligner": "plainly", **_f1(known, {name: one.edges for name, one in ours.items()})},
         {"aligner": "words in common", **_f1(known, {name: _overlapping(one) for name, one in known.items()})},
     ]
 
 
-def _f1(known: Mapping[str, Alignment], found: Mapping[str, frozenset[tuple[int, int]]]) -> Record:
-    hits = sum(len(found[name] & one.edges) for name, one in known.items())
-    links, truth = sum(map(len, found.values())), sum(len(one.edges) for one in known.values())
+def _f1(known: Mapping[str, Alignment], ours: Mapping[str, frozenset[tuple[int, int]]]) -> Record:
+    hits = sum(len(ours[name] & one.edges) for name, one in known.items())
+    links, truth = sum(map(len, ours.values())), sum(len(one.edges) for one in known.values())
     precision, recall = hits / max(links, 1), hits / max(truth, 1)
     both = precision + recall
     return {"precision": precision, "recall": recall, "f1": 2 * precision * recall / both if both else 0.0}
