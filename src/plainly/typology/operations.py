@@ -220,8 +220,13 @@ def profile_labelled(labelled: LabelledPairs) -> Profile:
     for pair in labelled.pairs:
         systems.setdefault(pair.part, []).append(pair)
     several = {system: profile(pairs, name=system) for system, pairs in systems.items()} if len(systems) > 1 else {}
-    about = {"labeller": labelled.labeller, "notice": labelled.notice, "documents": labelled.documents}
-    return replace(profile(labelled.pairs), systems=several, **about)
+    return replace(
+        profile(labelled.pairs),
+        systems=several,
+        labeller=labelled.labeller,
+        notice=labelled.notice,
+        documents=labelled.documents,
+    )
 
 
 def _moments(sizes: Sequence[tuple[int, int]]) -> Iterator[float]:
