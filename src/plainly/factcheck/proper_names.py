@@ -31,13 +31,14 @@ _PLAIN = cues("plain")
 
 def check_names(pair: Matched) -> Iterator[FactFinding]:
     """What happened to every name of the output."""
-    if pair.tags is None and (_shouts(pair.output) or _shouts(pair.source)):
-        return
-    tags = pair.tags or (None, None)
-    in_output = _name_words(pair.output) if tags[1] is None else _tagged(pair.output, tags[1])
+    if pair.tags is None:
+        if _shouts(pair.output) or _shouts(pair.source):
+            return
+        in_source, in_output = _name_words(pair.source), _name_words(pair.output)
+    else:
+        in_source, in_output = _tagged(pair.source, pair.tags[0]), _tagged(pair.output, pair.tags[1])
     if not in_output:
         return
-    in_source = _name_words(pair.source) if tags[0] is None else _tagged(pair.source, tags[0])
     known = _known(pair.source)
     fresh, expanded = [], _expanded(pair.output, pair.source)
     for at in in_output:
@@ -119,9 +120,8 @@ def _name_words(reading: ReadText) -> tuple[int, ...]:
             following = at + 1 < len(reading) and reading.tokens[at + 1][0].isupper() and lower not in _PLAIN
             if not following or reading.kinds[at + 1] in _NEVER:
                 continue
-        if lower.startswith("i'") or lower == "i" or at in counted:
-            continue
-        words.append(at)
+        if not lower.startswith("i'") and lower != "i" and at not in counted:
+            words.append(at)
     return tuple(words)
 
 
@@ -188,11 +188,11 @@ def _small(part: str) -> bool:
 @cache
 def _groups() -> dict[str, frozenset[str]]:
     """Words that name the same, by word."""
-    groups: dict[str, set[str]] = {}
+    groups: dict[str, frozenset[str]] = {}
     for line in vocabulary()["same"]["names"].split("\n"):
         for word in line.split():
-            groups.setdefault(word, set()).add(line)
-    return {word: frozenset(lines) for word, lines in groups.items()}
+            groups[word] = groups.get(word, frozenset()) | {line}
+    return groups
 
 
 def _initials(source: ReadText) -> frozenset[str]:

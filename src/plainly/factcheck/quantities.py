@@ -1,7 +1,8 @@
-"""Numbers, amounts, dates and codes in a text, each with its value, whatever way it is written.
+"""Numbers, amounts, dates and codes: read from a text, whatever way they are written, and compared with a source's.
 
 Digits, number words (read by text2num), scales ("1.5 million"), fractions, percentages, money, units, ordinals, years,
-decades, centuries, days and months.
+decades, centuries, days and months have a value. An output's quantity is then the same as one of the source, a harmless
+variant of it (rounded, converted, less exact, computed), changed, or new.
 """
 
 import re
@@ -12,7 +13,7 @@ from functools import cache, lru_cache
 from itertools import combinations
 
 from plainly.factcheck.finding import FactFinding, Span
-from plainly.factcheck.reading import Matched, vocabulary
+from plainly.factcheck.reading import Matched, ReadText, vocabulary
 from plainly.text.lexicon import KIND
 
 _NUMBERS: dict[str, str] = vocabulary()["numbers"]
@@ -77,6 +78,10 @@ _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _BEFORE_MONTHS = frozenset(("in", "of", "since", "until", "by", "last", "early", "late"))
 _WEEKDAY = re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b")
 _ROMAN_WORD = re.compile(rf"\b(?:{'|'.join(sorted(_ROMAN, key=len, reverse=True))})\b")
+
+_PLAIN = frozenset({"count", "ordinal", "year", "special", "roman", "fraction"})
+_EXACT = 1e-6  # how far apart, relatively, two values that are the same may be
+_NEARBY = 64  # how many of the source's numbers a new one is compared with: in a long text, those around its place
 
 
 @dataclass(frozen=True)
@@ -272,11 +277,6 @@ def _spelled(words: str) -> float | None:
     return None
 
 
-_PLAIN = frozenset({"count", "ordinal", "year", "special", "roman", "fraction"})
-_EXACT = 1e-6  # how far apart, relatively, two values that are the same may be
-_NEARBY = 64  # how many of the source's numbers a new one is compared with: in a long text, those around its place
-
-
 def check_amounts(pair: Matched) -> Iterator[FactFinding]:
     """What happened to every quantity of the output."""
     sources, outputs = quantities(pair.source.text), quantities(pair.output.text)
@@ -297,9 +297,8 @@ def check_amounts(pair: Matched) -> Iterator[FactFinding]:
     free = set(sources).difference(*equals.values())
     first = any(token == "I" and at not in pair.source.firsts for at, token in enumerate(pair.source.tokens))
     for quantity in open_outputs:
-        if first and quantity.value == 1:  # World War I and World War 1
-            continue
-        yield from _unequal(pair, quantity, _nearby(pair, quantity, sources), free)
+        if not (first and quantity.value == 1):  # World War I and World War 1
+            yield from _unequal(pair, quantity, _nearby(pair, quantity, sources), free)
     yield from _exchanged(pair, sources, outputs)
 
 
@@ -352,19 +351,16 @@ def _same(pair: Matched, quantity: Quantity, others: Sequence[Quantity]) -> Iter
     units = {other.unit for other in others}
     if {quantity.unit, *units} <= {"sterling", "mass"} and "pound" in (quantity.text + "".join(o.text for o in others)):
         return  # £5 and 5 pounds
-    if quantity.unit and quantity.unit not in units and "" not in units:
-        other = others[0]
-        sure = 0.4 if quantity.unit == "temperature" or other.unit == "temperature" else 0.8
-        yield pair.at_spans("changed", "unit", sure, (other.span,), (quantity.span,))
-        return
+    spans = (others[0].span,), (quantity.span,)
     scales = {other.scale for other in others if other.unit == quantity.unit}
-    if quantity.unit and scales and not any(_close(scale, quantity.scale) for scale in scales):
-        yield pair.at_spans("changed", "unit", 0.85, (others[0].span,), (quantity.span,))
-        return
-    if not any(other.text.lower() == quantity.text.lower() for other in others):
-        bare = [other.text.lower().strip("the ") for other in others]
-        if quantity.text.lower() not in bare and not quantity.weak:
-            yield pair.at_spans("harmless", "notation", 1.0, (others[0].span,), (quantity.span,))
+    written = {form for other in others for form in (other.text.lower(), other.text.lower().strip("the "))}
+    if quantity.unit and quantity.unit not in units and "" not in units:
+        sure = 0.4 if "temperature" in (quantity.unit, others[0].unit) else 0.8
+        yield pair.at_spans("changed", "unit", sure, *spans)
+    elif quantity.unit and scales and not any(_close(scale, quantity.scale) for scale in scales):
+        yield pair.at_spans("changed", "unit", 0.85, *spans)
+    elif quantity.text.lower() not in written and not quantity.weak:
+        yield pair.at_spans("harmless", "notation", 1.0, *spans)
 
 
 def _unequal(
@@ -382,18 +378,16 @@ def _unequal(
         return
     counterpart = _counterpart(pair, quantity, [other for other in sources if other in free])
     what = "date" if quantity.is_date else "quantity" if quantity.unit else "number"
+    tiny = quantity.words and quantity.value <= 2
     if counterpart is not None:
         free.remove(counterpart)
         sure = 0.92
-        if quantity.weak or counterpart.weak or (quantity.words and quantity.value <= 2):
+        if quantity.weak or counterpart.weak or tiny:
             sure = 0.6 if _in_place(pair, quantity, counterpart) else 0.35
         yield pair.at_spans("changed", what, sure, (counterpart.span,), (quantity.span,))
-        return
-    if quantity.weak or quantity.kind == "special":
-        return
-    small = quantity.words and quantity.value <= 10
-    sure = 0.35 if small and quantity.value <= 2 else 0.55 if small else 0.9
-    yield pair.at_spans("added", what, sure, (), (quantity.span,))
+    elif not quantity.weak and quantity.kind != "special":
+        sure = 0.35 if tiny else 0.55 if quantity.words and quantity.value <= 10 else 0.9
+        yield pair.at_spans("added", what, sure, (), (quantity.span,))
 
 
 def _harmless(quantity: Quantity, other: Quantity) -> str:
@@ -407,9 +401,8 @@ def _harmless(quantity: Quantity, other: Quantity) -> str:
     if a.kind == "day" and b.kind == "month":
         return "precision" if int(a.value) // 100 * 100 == b.value else ""
     if kinds & {"day", "month", "clock", "code", "decade", "century", "weekday", "either"}:
-        if a.kind == "code" and b.kind in ("count", "code") and _digits(a.text) == _digits(b.text) != "":
-            return "notation"
-        return "notation" if kinds == {"code", "count"} and _digits(a.text) == _digits(b.text) else ""
+        coded = "code" in kinds and kinds <= {"code", "count"}
+        return "notation" if coded and _digits(a.text) == _digits(b.text) != "" else ""
     if a.unit == "share" and b.kind == "fraction" and abs(a.value / 100 - b.value) < 0.03:
         return "rounding" if not _close(a.value / 100, b.value) else "notation"
     if b.unit == "share" and a.kind == "fraction" and abs(b.value / 100 - a.value) < 0.03:
@@ -460,37 +453,35 @@ def _less_exact(a: Quantity, b: Quantity) -> str:
 
 def _computed(quantity: Quantity, sources: Sequence[Quantity], pair: Matched) -> bool:
     """Whether a number is a sum or a difference of two, or counts what the source lists."""
-    if quantity.is_date or quantity.kind not in ("count", "special"):
+    if quantity.kind not in ("count", "special"):
         return False
+    value = quantity.value
     plain = [other.value for other in sources if other.kind in ("count", "year") and not other.weak]
-    if quantity.value > 2 or not quantity.words:
-        for a, b in combinations(plain, 2):
-            if quantity.unit == "share" and max(a, b) and abs(100 * min(a, b) / max(a, b) - quantity.value) <= 1.5:
-                return True
-            years = min(a, b) >= 1000 and max(a, b) <= 2100
-            if quantity.value == abs(a - b) and (years or quantity.value > 10):
-                return True
-            if quantity.value == a + b and not years:
-                return True
-    if not (quantity.words and 2 <= quantity.value <= 9):
-        return False
-    return quantity.value <= pair.source.tokens.count(",") + 1 + ("and" in pair.source.lower)
+    for low, high in map(sorted, combinations(plain, 2) if value > 2 or not quantity.words else ()):
+        years = low >= 1000 and high <= 2100
+        if (
+            (quantity.unit == "share" and high and abs(100 * low / high - value) <= 1.5)
+            or (value == high - low and (years or value > 10))
+            or (value == low + high and not years)
+        ):
+            return True
+    listed = pair.source.tokens.count(",") + 1 + ("and" in pair.source.lower)
+    return quantity.words and 2 <= value <= min(9, listed)
 
 
 def _counterpart(pair: Matched, quantity: Quantity, free: Sequence[Quantity]) -> Quantity | None:
     """The source's number in whose place this one stands: in the same gap, or of the same thing, or the last."""
-    if not free:
-        return None
-    dates = [other for other in free if other.is_date == quantity.is_date or (other.kind == "count")]
     gaps = pair.gaps
     own = {gaps[1][at] for at in pair.output.words_between(quantity.span)}
-    thing = _thing(pair, quantity, source=False)
+    thing = _thing(pair.output, quantity)
     best, score = None, 0.0
-    for other in dates:
+    for other in free:
+        if other.is_date != quantity.is_date and other.kind != "count":
+            continue
         words = pair.source.words_between(other.span)
         apart = min((abs(a - gaps[0][at]) for at in words for a in own), default=9)
         near = 2.0 / (1 + apart) if apart < 4 else 0.0
-        near += 1.5 if thing and thing == _thing(pair, other, source=True) else 0.0
+        near += 1.5 if thing and thing == _thing(pair.source, other) else 0.0
         near += 0.6 if other.kind == quantity.kind else 0.0
         near += 0.5 if other.unit == quantity.unit != "" else 0.0
         near -= 0.8 if other.weak else 0.0
@@ -511,9 +502,8 @@ def _in_place(pair: Matched, quantity: Quantity, other: Quantity) -> bool:
     return bool(same_gap) and kept and quantity.kind == other.kind
 
 
-def _thing(pair: Matched, quantity: Quantity, *, source: bool) -> str:
+def _thing(reading: ReadText, quantity: Quantity) -> str:
     """The stem of the next content word: what is counted."""
-    reading = pair.source if source else pair.output
     following = bisect_left(reading.spans, (quantity.span[1], 0))
     named = following < len(reading) and reading.kinds[following] in (KIND["content"], KIND["name"])
     return reading.stems[following] if named else ""
@@ -521,16 +511,15 @@ def _thing(pair: Matched, quantity: Quantity, *, source: bool) -> str:
 
 def _exchanged(pair: Matched, sources: Sequence[Quantity], outputs: Sequence[Quantity]) -> Iterator[FactFinding]:
     """Two numbers that both texts have, but of different things: "3 cats and 2 dogs" and "2 cats and 3 dogs"."""
-    things: dict[str, list[Quantity]] = {}
-    for quantity in sources:
-        if (thing := _thing(pair, quantity, source=True)) and quantity.kind == "count":
-            things.setdefault(thing, []).append(quantity)
     counts = [quantity for quantity in sources if quantity.kind == "count"]
+    things: dict[str, list[Quantity]] = {}
+    for quantity in counts:
+        things.setdefault(_thing(pair.source, quantity), []).append(quantity)
     by_amount = _Sorted([quantity.amount for quantity in counts])
     wrong = []
     for quantity in outputs:
-        thing = _thing(pair, quantity, source=False)
-        known = things.get(thing, []) if quantity.kind == "count" else []
+        thing = _thing(pair.output, quantity) if quantity.kind == "count" else ""
+        known = things.get(thing, []) if thing else []
         if len(known) == 1 and not _close(known[0].amount, quantity.amount) and not _rounded(known[0], quantity):
             near = (counts[at] for at in by_amount.near(quantity.amount))
             elsewhere = next((other for other in near if _close(other.amount, quantity.amount)), known[0])
