@@ -1,4 +1,15 @@
-"""An alignment as a value: sentences of two texts, links between them, and what each link says happened."""
+"""Which sentences of an output say what which sentences of the source said: many to many, in order but for jumps.
+
+``align(source, output)`` gives an ``Alignment``: the sentences of both texts with their spans, and links between them,
+each of some source sentences with some output sentences. A link knows what happened (kept, rephrased, split, merged,
+reorganised, dropped, added) and whether it moved; ``Alignment.pairs()`` are the pieces of text that can be compared
+with one another. Anything that compares a paragraph with its simplification should compare these pieces.
+
+Every output sentence picks the source sentence that it fits best, or none, where a step to the next source sentence
+costs nothing and a jump something (after the sentence aligners of Jiang et al. 2020); then every source sentence that
+nothing picked looks for its output sentence in the same way. How well two sentences fit is the share of their words
+in common, weighted by how rare they are in the two texts, and a tenth the likeness of their vectors.
+"""
 
 from __future__ import annotations
 

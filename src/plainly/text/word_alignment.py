@@ -3,6 +3,11 @@
 Three passes over a table of similarities (same word, same root) choose chains of words that stand in the same order on
 both sides: the first is what was kept, the second and third are what moved. The heaviest chain is found with one
 running maximum a row, for all pairs of a batch together, because an unaligned word costs nothing.
+
+Aligning every word with every other takes the square of their length, so long texts are cut into ``pieces``: at words
+that stand once on each side and in the same order (first where four words in a row do, then where one does; best where
+a sentence begins), so that each piece holds what belongs together. Where nothing is shared, both sides are cut in equal
+parts. Pairs of up to a thousand words a side are one piece.
 """
 
 from bisect import bisect_left
@@ -19,7 +24,7 @@ from plainly.text.lexicon import FUNCTION, KIND, KINDS, Words
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
-_CELLS = 400_000  # Cells of a batch's similarity table; more would leave the processor's cache.
+_BATCH_CELLS = 400_000  # Cells of a batch's similarity table; more would leave the processor's cache.
 LOWER, STEM, PREFIX, KIND_COLUMN, ENDING, LENGTH, SHAPE, HASH = range(8)
 
 _WEIGHT = np.ones(len(KINDS), dtype=np.float32)
@@ -56,7 +61,7 @@ def align(sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], wo
         while stop < len(order):
             width = max(width, len(sources[order[stop]]))
             height = max(height, len(outputs[order[stop]]))
-            if stop > start and (stop - start + 1) * (width + 1) * (height + 1) > _CELLS:
+            if stop > start and (stop - start + 1) * (width + 1) * (height + 1) > _BATCH_CELLS:
                 break
             stop += 1
         chosen = order[start:stop]
@@ -149,7 +154,7 @@ def runs(places: Sequence[int]) -> list[list[int]]:
     return parts
 
 
-_CELLS = 1_000_000  # words of the source times words of the output that are aligned at once
+_PAIR_CELLS = 1_000_000  # words of the source times words of the output that are aligned at once
 _SIDE = 5000  # words of either side
 _PIECE = 160_000  # cells of a piece of what is longer: less than is possible, because time grows with them
 _STOPS = frozenset((".", "!", "?", "..."))
@@ -163,7 +168,7 @@ def is_long(source: Sequence[str], output: Sequence[str]) -> bool:
     return _large(len(source), len(output))
 
 
-def _large(own: int, other: int, most: int = _CELLS) -> bool:
+def _large(own: int, other: int, most: int = _PAIR_CELLS) -> bool:
     return own * other > most or max(own, other) > _SIDE
 
 
