@@ -19,7 +19,7 @@ os.environ.setdefault(
 
 from plainly import data
 from plainly.typology.labelling import label
-from plainly.typology.select import reference_pairs
+from plainly.typology.selection import reference_pairs
 
 
 def main() -> None:

@@ -208,7 +208,7 @@ def _alignments(ledger: Ledger, project: Project) -> bytes:
     Its tokens are what white space separates, so a text that was split more finely is written with spaces between.
     """
     from plainly.typology.annotation import Group, Pair
-    from plainly.typology.yawat import write_alignment, write_corpus
+    from plainly.typology.formats import write_alignment, write_corpus
 
     parts: dict[tuple[str, str], list[Pair]] = {}
     for answer in ledger.answers(excluded=True):

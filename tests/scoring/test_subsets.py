@@ -125,11 +125,11 @@ def test_operation_labels_come_from_the_labeller_where_there_is_one(setting, mon
     evalset, outputs = setting
     pairs = [SimpleNamespace(labels={"split"} if k % 2 else set()) for k in range(N)]
     rules = SimpleNamespace(label=lambda sources, texts: pairs)
-    monkeypatch.setitem(sys.modules, "plainly.typology.label", SimpleNamespace(labeller=lambda name: rules))
+    monkeypatch.setitem(sys.modules, "plainly.typology.labeller", SimpleNamespace(labeller=lambda name: rules))
     (split,) = subsets.divide(evalset, outputs, "operation")
     assert split.label == "split"
     assert split.fewest == N // 2
-    monkeypatch.setitem(sys.modules, "plainly.typology.label", None)
+    monkeypatch.setitem(sys.modules, "plainly.typology.labeller", None)
     with pytest.raises(BadInput, match="column"):
         subsets.divide(evalset, outputs, "operation")
 

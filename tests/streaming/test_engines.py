@@ -265,7 +265,7 @@ def test_saved_sums_can_be_compared(tmp_path: Path, folder: Path, capsys: pytest
 
 def test_operations_are_labelled_part_by_part(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from plainly.typology import formats
-    from plainly.typology.label import labeller
+    from plainly.typology.labeller import labeller
 
     out = tmp_path / "labels"
     arguments = ["operations", "label", str(folder), "--labeller", "rules", "--processes", "2", "-o", str(out)]

@@ -42,13 +42,11 @@ def test_all_assetann_pairs_come_out_as_they_went_in(mirror: Path, tmp_path: Pat
     with zipfile.ZipFile(io.BytesIO(exports.write(ledger, store.project(), "aln"))) as archive:
         out = {name: archive.read(name).decode() for name in archive.namelist()}
     assert len(pairs) == 3590
-    from plainly.typology import yawat
-
     found = {}
     for name, text in out.items():
         if name.endswith(".aln"):
             part = name.split(".")[0]
-            for pair in yawat.read_pairs(text, out[name.replace(".aln", ".crp")], part=part):
+            for pair in formats.read_yawat(text, out[name.replace(".aln", ".crp")], part=part):
                 found[part, pair.id] = pair
     plain = {"".join(one if one.isalnum() or one in "-_" else "_" for one in pair.part): pair.part for pair in pairs}
     assert {

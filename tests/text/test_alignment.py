@@ -14,8 +14,7 @@ from plainly import data
 from plainly.core.errors import BadInput
 from plainly.io.alignments import read_alignments, write_alignments
 from plainly.text import sentences as boundaries
-from plainly.text.sentence_aligner import align, aligned
-from plainly.text.sentence_alignment import Alignment, PlacedSentence, sentences_of
+from plainly.text.sentence_alignment import Alignment, PlacedSentence, align, aligned, sentences_of
 
 SOURCE = """A day by the sea
 

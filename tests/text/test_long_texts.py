@@ -13,8 +13,8 @@ import plainly
 from plainly.core import limits, registry
 from plainly.core.errors import BadInput, PlainlyError
 from plainly.text.lexicon import split_chunk
-from plainly.text.pieces import pieces
-from plainly.typology.label import labeller
+from plainly.text.word_alignment import pieces
+from plainly.typology.labeller import labeller
 from plainly.typology.labelling import label
 
 # Those need a model, a parser or a program that is not part of plainly.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from plainly.typology.label import labeller
+from plainly.typology.labeller import labeller
 from plainly.typology.vocabulary import all_labels
 
 PAIRS = tomllib.loads(Path(__file__).with_name("operations.toml").read_text(encoding="utf-8"))["pair"]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from plainly import data
 from plainly.core.errors import BadInput, UnknownName
-from plainly.typology import formats, vocabulary, yawat
+from plainly.typology import formats, vocabulary
 from plainly.typology.annotation import Group, Pair, repair, token_labels, violations
-from plainly.typology.brat import read_brat, write_brat
-from plainly.typology.profiles import profile
+from plainly.typology.formats import read_brat, write_brat
+from plainly.typology.operations import profile
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_the_typology_is_complete() -> None:
 def test_every_example_can_be_read_and_stands_on_its_side(entry: vocabulary.Operation) -> None:
     example = entry.example
     aln, crp = f"1 {example['groups']}:{entry.label}\n", f"1\n{example['source']}\n{example['output']}\n"
-    (pair,) = yawat.read_pairs(aln, crp)
+    (pair,) = formats.read_yawat(aln, crp)
     assert not violations([pair])
     (group,) = pair.groups
     assert bool(group.source) == (entry.side != "output")
@@ -113,13 +113,13 @@ def test_released_files_come_back_byte_for_byte(assetann: tuple[Pair, ...], gold
     identical = 0
     for number, path in enumerate(data.paths("assetann/annotations")["alignment"]):
         original = path.read_text(encoding="utf-8")
-        written = yawat.write_alignment([pair for pair in assetann if pair.part == str(number)])
+        written = formats.write_alignment([pair for pair in assetann if pair.part == str(number)])
         assert written == original.replace("  ", " "), "the only file that is not canonical has a doubled space"
         identical += written == original
     assert identical == 9
     files = data.paths("assetann/gold")
-    assert yawat.write_alignment(gold) == files["alignment"][0].read_text(encoding="utf-8").removeprefix("\n")
-    assert yawat.write_corpus(gold) == files["corpus"][0].read_text(encoding="utf-8")
+    assert formats.write_alignment(gold) == files["alignment"][0].read_text(encoding="utf-8").removeprefix("\n")
+    assert formats.write_corpus(gold) == files["corpus"][0].read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".tsv", ".ann", ".aln"])
@@ -151,16 +151,16 @@ def _pairs(draw: st.DrawFn) -> Pair:
 @settings(max_examples=150, deadline=None)
 def test_any_annotation_survives(pair: Pair) -> None:
     bare = pair.with_groups(Group(group.source, group.output, group.label) for group in pair.groups)
-    assert yawat.read_pairs(yawat.write_alignment([bare]), yawat.write_corpus([bare])) == (bare,)
+    assert formats.read_yawat(formats.write_alignment([bare]), formats.write_corpus([bare])) == (bare,)
     assert formats.parse_table(formats.write_table([pair])) == (pair,)
     assert read_brat(*write_brat([pair])) == (pair,)
 
 
 def test_broken_files_are_named_with_their_line(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"x\.aln:2: cannot read the group '3:deloth'"):
-        yawat.read_pairs("0\n1 3:deloth\n", name="x.aln")
+        formats.read_yawat("0\n1 3:deloth\n", name="x.aln")
     with pytest.raises(BadInput, match="names source token 9, but the source has 2 tokens"):
-        yawat.read_pairs("0 9::deloth\n", "0\na b\nc\n")
+        formats.read_yawat("0 9::deloth\n", "0\na b\nc\n")
     (tmp_path / "bad.jsonl").write_text('{"id": "1"}\n')
     with pytest.raises(BadInput, match=r"bad\.jsonl:1"):
         formats.load(tmp_path / "bad.jsonl")

@@ -17,11 +17,9 @@ from plainly.core.progress import Tell
 from plainly.text.lexicon import Words, stem, tokenise
 from plainly.text.word_alignment import align
 from plainly.typology import formats, network
-from plainly.typology.annotation import Pair, violations
-from plainly.typology.annotators import against_gold
-from plainly.typology.groups import build_groups
-from plainly.typology.label import labeller
-from plainly.typology.labeller_evaluation import baseline_none, baseline_words, evaluate_labeller
+from plainly.typology.agreement import against_gold, baseline_none, baseline_words, evaluate_labeller
+from plainly.typology.annotation import Pair, build_groups, violations
+from plainly.typology.labeller import labeller
 from plainly.typology.labelling import label
 
 LABELLERS = ("rules", "light")

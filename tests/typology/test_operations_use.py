@@ -12,7 +12,7 @@ import pytest
 
 from conftest import ROOT
 from plainly import data, operations
-from plainly.cli import inputs, options
+from plainly.cli import inputs
 from plainly.cli.operations import configure
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
@@ -21,12 +21,11 @@ from plainly.core.sampling import Sampling
 from plainly.io.texts import Inputs
 from plainly.scoring.evaluate import evaluate
 from plainly.typology import formats
-from plainly.typology.against_people import PeopleComparison, compare_with_people, share_differences
+from plainly.typology.agreement import against_gold, aligned_labels, davies_fleiss, label_agreement
 from plainly.typology.annotation import Group, Pair
-from plainly.typology.annotators import against_gold, aligned_labels, davies_fleiss, label_agreement
-from plainly.typology.profiles import profile
-from plainly.typology.relations import correlations, leave_one_out, regression
-from plainly.typology.select import reference_labels, select
+from plainly.typology.metric_correlations import correlations, leave_one_out, regression
+from plainly.typology.operations import PeopleComparison, compare_with_people, profile, share_differences
+from plainly.typology.selection import reference_labels, select
 
 
 def test_davies_fleiss_equals_nltk() -> None:
@@ -107,7 +106,7 @@ def test_a_removed_reference_is_gone() -> None:
 
 def test_options_of_score(mirror: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
-    options.add(parser, "by_operation")
+    inputs.add_selection(parser)
     everything = Inputs(data.load("asset/test"), {})
     assert inputs.selected(parser.parse_args([]), everything) is everything
     inputs.selected(parser.parse_args(["--references-with", "lexical", "--without", "err"]), everything)
@@ -213,4 +212,4 @@ def test_every_action_has_a_function_that_the_docs_name() -> None:
     (actions,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     assert named == set(actions) - {"profile", "convert"}, "profile is plainly.operations; convert is formats.save"
     for module, function in re.findall(r"`(\w+)\.(\w+)`", " ".join(functions for _, functions in rows)):
-        assert callable(getattr(importlib.import_module(f"plainly.typology.operations.{module}"), function))
+        assert callable(getattr(importlib.import_module(f"plainly.typology.{module}"), function))

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from plainly.auditing.word_lists import lists
 from plainly.text import sentences
+from plainly.text.lexicon import NAME_PARTICLES
 from plainly.text.words import FUNCTION_WORDS, spans
 
-_LINKS = re.compile(r" (?:(?:of|de|del|la|le|von|van|der|den|da|di|du|al|bin|ibn) ){0,2}")
+_LINKS = re.compile(rf" (?:(?:{'|'.join(NAME_PARTICLES)}) ){{0,2}}")
 _OPENING = re.compile(r"[\"“”‘'«(\[:;*•–—-]\s*$")
 _MOST_CAPITALS = 0.6  # A text with more of them is a heading, or shouts: its capitals say nothing.
 _POSSESSIVE = ("'s", "’s")

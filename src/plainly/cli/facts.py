@@ -10,7 +10,7 @@ from plainly.core.errors import BadInput
 from plainly.core.files import read_whole
 from plainly.core.result import Result
 from plainly.factcheck.facts import facts
-from plainly.factcheck.head import MODEL
+from plainly.factcheck.pairs import MODEL
 from plainly.io.lines import decode, split_lines
 from plainly.io.texts import Inputs, take
 

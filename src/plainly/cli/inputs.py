@@ -190,7 +190,7 @@ def selected(args: argparse.Namespace, data: Inputs | Corpus) -> Inputs | Corpus
         return data
     if isinstance(data, Corpus):
         raise BadInput("References and items are chosen by operation where all are at hand: --engine memory.")
-    from plainly.typology.select import choose
+    from plainly.typology.selection import choose
 
     selection = choose(data.evalset, operations=args.operations, share=args.items_share, **conditions)
     say(f"Chosen by operation: {selection}.")

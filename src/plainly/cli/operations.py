@@ -12,10 +12,9 @@ from plainly.core.errors import BadInput
 from plainly.core.machine import cores
 from plainly.core.result import Result
 from plainly.streaming.corpus import Corpus
-from plainly.typology import annotators, formats, labeller_evaluation, labelling
-from plainly.typology.against_people import compare_with_people
-from plainly.typology.glossary import glossary, typology_mapping
-from plainly.typology.operations import operations
+from plainly.typology import agreement, formats, labelling
+from plainly.typology.operations import compare_with_people, operations
+from plainly.typology.vocabulary import glossary, typology_mapping
 
 HELP = """\
 What was done to the sentences: splits, deletions, synonyms and 23 other operations.
@@ -91,20 +90,20 @@ def _label_corpus(corpus: Corpus, args: argparse.Namespace) -> Result:
 def _agreement(args: argparse.Namespace) -> Result:
     sets = {name: formats.load(name) for name in args.sets}
     if args.gold:
-        return annotators.gold_agreement(args.gold, sets, merge=args.merge)
-    return annotators.annotator_agreement(sets, merge=args.merge)
+        return agreement.gold_agreement(args.gold, sets, merge=args.merge)
+    return agreement.annotator_agreement(sets, merge=args.merge)
 
 
 def _repair(args: argparse.Namespace) -> Result:
     options.check_targets(args, args.output)
-    repaired = annotators.repair(args.set)
+    repaired = agreement.repair(args.set)
     if args.output:
         _wrote(repaired.save(args.output))
     return repaired
 
 
 def _relate(args: argparse.Namespace) -> Result:
-    from plainly.typology.relations import correlate, regress
+    from plainly.typology.metric_correlations import correlate, regress
 
     asked = {"metric": args.metric, "parts": args.part}
     if args.action == "correlate":
@@ -114,15 +113,15 @@ def _relate(args: argparse.Namespace) -> Result:
 
 def _measure(args: argparse.Namespace) -> Result | None:
     if args.action == "evaluate":
-        return labeller_evaluation.evaluate_labeller(args.set, name=args.labeller)
+        return agreement.evaluate_labeller(args.set, name=args.labeller)
     options.check_targets(args, args.output, args.save)
     asked = {"spacy": args.spacy, "progress": bar}
     if not args.output:
         gold = args.gold or None
-        return labeller_evaluation.cross_validate_labeller(
+        return agreement.cross_validate_labeller(
             args.set, gold=gold, folds=args.folds, save=args.save, **asked
         )
-    losses = labeller_evaluation.train_labeller(args.output, args.set, **asked)
+    losses = agreement.train_labeller(args.output, args.set, **asked)
     say(f"Loss by epoch: {', '.join(f'{loss:.3f}' for loss in losses)}")
     say(f"Wrote {args.output} ({Path(args.output).stat().st_size / 1e6:.2f} MB)")
     return None

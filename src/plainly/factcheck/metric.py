@@ -8,8 +8,7 @@ import numpy as np
 
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Better, Floats, Needs
-from plainly.factcheck.head import MODEL
-from plainly.factcheck.pairs import Checked, CheckSettings, check_pairs
+from plainly.factcheck.pairs import MODEL, Checked, CheckSettings, check_pairs
 from plainly.metrics.means import CheckedMetric, ratio
 
 

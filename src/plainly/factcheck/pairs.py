@@ -6,20 +6,26 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from plainly.core.errors import BadSpec
-from plainly.factcheck.amounts import check_amounts
+import numpy as np
+
+from plainly.core.errors import BadInput, BadSpec
 from plainly.factcheck.finding import HARMS, FactFinding
 from plainly.factcheck.polarity import check_modality, check_polarity
 from plainly.factcheck.proper_names import check_names
+from plainly.factcheck.quantities import check_amounts
 from plainly.factcheck.reading import Matched, matched
 from plainly.factcheck.reversals import check_turned
 from plainly.factcheck.statements import check_claims, novelty
+from plainly.learned import encoder
 
 Check = Callable[[Matched], Iterator[FactFinding]]
 LANGUAGE_FREE: tuple[Check, ...] = (check_amounts, check_names)
 ENGLISH: tuple[Check, ...] = (*LANGUAGE_FREE, check_polarity, check_modality, check_turned, check_claims)
 LEAST = 0.2  # how sure a finding must be to count at all
 _CHUNK = 1000
+MODEL = encoder.JUDGE
+_HEAD = "fact"
+_SOUND = 0.15  # what the model says of most of what people wrote for ASSET's validation part: counts as nothing
 _BELIEVED = 0.5  # how much of what the model says is taken for the truth
 _MOST_DOUBT, _DOUBT_AT_NONE, _DOUBT_BY_SHARE = 0.5, 3.71, 12.6
 
@@ -81,10 +87,17 @@ def check_pairs(sources: Sequence[str], outputs: Sequence[str], settings: CheckS
 
 
 def _judged(checked: Sequence[Checked], sources: Sequence[str], outputs: Sequence[str], model: str) -> list[Checked]:
-    """The same with what a model says added to the risk, by as much as is believed of it; English only."""
-    from plainly.factcheck.head import fact_risks
+    """The same with the model's probability that a fact is not the source's added to the risk; English only.
 
-    risks = fact_risks(model, sources, outputs)
+    The model names no words, so it makes no findings. Of ASSET's references it gives one half or more to every sixth,
+    most of which are right; hence only a part of its probability counts.
+    """
+    judge = encoder.load(model)
+    if _HEAD not in judge.heads:
+        raise BadInput(f"{model} has no head {_HEAD!r}. Leave model= out, or write model=none for rules alone.")
+    values = judge.readings(list(zip(sources, outputs, strict=True))).values[:, judge.heads.index(_HEAD)]
+    # NaN is a pair with a text that has no word.
+    risks = np.clip((np.nan_to_num(values, nan=0.0) - _SOUND) / (1 - _SOUND), 0.0, 1.0)
     return [
         replace(pair, risk=1 - (1 - pair.risk) * (1 - _BELIEVED * float(risk))) if pair.english else pair
         for pair, risk in zip(checked, risks, strict=True)

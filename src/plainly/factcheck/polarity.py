@@ -4,6 +4,7 @@ A negation reaches to the next content word of its clause. It has a counterpart 
 or denies something in the clause that corresponds; a denial may also hide in a word ("unable", "unknown", "failed to").
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,12 +12,13 @@ from itertools import pairwise
 
 from plainly.factcheck.finding import FactFinding
 from plainly.factcheck.reading import KEPT, Matched, ReadText, common_words, cues, opposites
-from plainly.text.lexicon import CONTENT, KIND, stem
+from plainly.text.lexicon import CONTENT, KIND, is_negation, stem
 
 _REACH = 7
 _VERBS = frozenset({KIND["content"], KIND["auxiliary"]})
 _ABLE = frozenset({"could", "can", "able", "managed", "succeeded"})
 _SKIPPED = cues("skipped")
+_MUST, _MAY = frozenset({"must", "shall"}), frozenset({"may", "might", "can", "could"})
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,9 @@ def check_polarity(pair: Matched) -> Iterator[FactFinding]:
                     break
     denied = {pair.source.stems[cue.target] for cue in ours if cue.target >= 0 and not cue.hidden}
     for there in theirs:
-        if there.at in pairs or there.hidden:
-            continue
-        if there.target >= 0 and pair.output.stems[there.target] in denied:  # denied a second time
-            continue
-        yield from _new(pair, there)
+        again = there.target >= 0 and pair.output.stems[there.target] in denied  # denied a second time
+        if there.at not in pairs and not there.hidden and not again:
+            yield from _new(pair, there)
     for here in ours:
         joined = pair.source.lower[here.at] == "nor" and any(not there.hidden for there in theirs)
         if here.at not in used and not joined:
@@ -86,7 +86,7 @@ def negations(reading: ReadText) -> tuple[Cue, ...]:
     """Every word that denies something."""
     denials = []
     for at, lower in enumerate(reading.lower):
-        if lower in cues("negations") or lower.endswith("n't"):
+        if _denies(lower):
             if not _says_nothing(reading, at):
                 denials.append(Cue(at, _target(reading, at)))
         elif lower in cues("deniers"):
@@ -94,20 +94,24 @@ def negations(reading: ReadText) -> tuple[Cue, ...]:
     return tuple(denials)
 
 
+def _denies(lower: str) -> bool:
+    return is_negation(lower) or lower in cues("more_negations")
+
+
 def _says_nothing(reading: ReadText, at: int) -> bool:
     """ "not only", "whether or not", "No. 5": negation words that deny nothing."""
-    following = reading.lower[at + 1] if at + 1 < len(reading) else ""
-    before = reading.lower[at - 1] if at else ""
-    if reading.lower[at] in ("no", "no.") and (following[:1].isdigit() or following in (".", "#", "“", '"')):
-        return True
-    following_large = at + 1 < len(reading) and not reading.tokens[at + 1][0].islower()
-    if reading.tokens[at][0].isupper() and at not in reading.firsts and following_large:  # in a title
-        return True
-    if reading.lower[at] == "no" and following in cues("empty_after_no"):
-        return True
-    if following in cues("empty_before_than") and reading.lower[at + 2 : at + 3] == ("than",):
-        return True
-    return following in cues("empty_after") or (before in cues("empty_before") and reading.lower[at] == "not")
+    word, before = reading.lower[at], reading.lower[at - 1] if at else ""
+    following, large = "", False
+    if at + 1 < len(reading):
+        following, large = reading.lower[at + 1], not reading.tokens[at + 1][0].islower()
+    return (
+        (word in ("no", "no.") and (following[:1].isdigit() or following in (".", "#", "“", '"')))
+        or (reading.tokens[at][0].isupper() and at not in reading.firsts and large)  # in a title
+        or (word == "no" and following in cues("empty_after_no"))
+        or (following in cues("empty_before_than") and reading.lower[at + 2 : at + 3] == ("than",))
+        or following in cues("empty_after")
+        or (word == "not" and before in cues("empty_before"))
+    )
 
 
 def _target(reading: ReadText, at: int) -> int:
@@ -143,33 +147,23 @@ def _same_target(pair: Matched, here: Cue, there: Cue) -> bool:
 
 def _same_clause(pair: Matched, here: Cue, there: Cue) -> bool:
     """Whether the clause of the source's negation is the one from which most words of the output's clause come."""
-    votes: dict[int, int] = {}
-    for at in pair.output.clause(there.at):
-        link = pair.backward[at]
-        if link >= 0 and pair.output.kinds[at] in CONTENT:
-            clause = pair.source.clauses[link]
-            votes[clause] = votes.get(clause, 0) + 1
+    links = [pair.backward[at] for at in pair.output.clause(there.at) if pair.output.kinds[at] in CONTENT]
+    votes = Counter(pair.source.clauses[link] for link in links if link >= 0)
     if not votes or (there.target >= 0 and pair.output.lower[there.target] == "true"):
-        return False
-    own = pair.source.clauses[here.at]
-    if votes.get(own, 0) < max(votes.values()):
         return False
     # In a long clause two negations may deny two things: where a denied word is kept, its negation must stand near.
     linked = pair.backward[there.target] if there.target >= 0 else -1
     kept = pair.forward[here.target] if here.target >= 0 else -1
-    if kept >= 0 and abs(kept - there.at) > 4:
-        return False
-    return linked < 0 or abs(linked - here.at) <= 4
+    near = (kept < 0 or abs(kept - there.at) <= 4) and (linked < 0 or abs(linked - here.at) <= 4)
+    return near and votes[pair.source.clauses[here.at]] == max(votes.values())
 
 
 def _both_rephrased(pair: Matched, here: Cue, there: Cue) -> bool:
     """Two negations of words that are not kept on either side: one may say the other in other words."""
-    targets = (
-        pair.forward[here.target] if here.target >= 0 else -1,
-        pair.backward[there.target] if there.target >= 0 else -1,
-    )
-    true = there.target >= 0 and pair.output.lower[there.target] == "true"
-    return targets == (-1, -1) and not true and not here.hidden
+    kept = here.target >= 0 and pair.forward[here.target] >= 0
+    if there.target >= 0:
+        kept = kept or pair.backward[there.target] >= 0 or pair.output.lower[there.target] == "true"
+    return not kept and not here.hidden
 
 
 def _same_gap(pair: Matched, here: Cue, there: Cue) -> bool:
@@ -180,20 +174,18 @@ def _new(pair: Matched, cue: Cue) -> Iterator[FactFinding]:
     """A negation that the source does not have; unless it hides there in another word."""
     output, source = pair.output, pair.source
     words = [cue.at, *([cue.target] if cue.target >= 0 else [])]
-    hiding = _hiding(pair, source, cue, forward=False)
     if "until" in output.lower[cue.at + 1 : cue.at + 8] and "until" not in source.lower:
         return
     linked = pair.backward[cue.target] if cue.target >= 0 else -1
-    if hiding:
+    if hiding := _hiding(pair, source, cue, forward=False):
         yield pair.finding("harmless", "negation", 0.7, hiding[:1], words)
-        return
-    if linked >= 0:
+    elif linked >= 0:
         yield pair.finding("flipped", "polarity", 0.93, [linked], words)
-        return
-    clause = [at for at in output.clause(cue.at) if output.kinds[at] in CONTENT]
-    supported = sum(pair.backward[at] >= 0 for at in clause)
-    sure = 0.85 if clause and supported >= 0.5 * len(clause) else 0.62
-    yield pair.finding("flipped", "polarity", sure, [], words)
+    else:
+        clause = [at for at in output.clause(cue.at) if output.kinds[at] in CONTENT]
+        supported = sum(pair.backward[at] >= 0 for at in clause)
+        sure = 0.85 if clause and supported >= 0.5 * len(clause) else 0.62
+        yield pair.finding("flipped", "polarity", sure, [], words)
 
 
 def _gone(pair: Matched, cue: Cue, theirs: Sequence[Cue]) -> Iterator[FactFinding]:
@@ -241,7 +233,7 @@ def _covered(reading: ReadText, place: int) -> bool:
     """Whether a negation before reaches a word over "or": no satellites or atmosphere."""
     before = reading.lower[max(0, place - 8) : place]
     joint = max((at for at, word in enumerate(before) if word in ("or", "nor")), default=-1)
-    return joint > 0 and any(word in cues("negations") or word.endswith("n't") for word in before[:joint])
+    return joint > 0 and any(map(_denies, before[:joint]))
 
 
 def _unprefixed(pair: Matched) -> Iterator[FactFinding]:
@@ -293,13 +285,13 @@ def _hiding(pair: Matched, reading: ReadText, cue: Cue, *, forward: bool) -> lis
         and back[at] < 0
         and own_gaps[at] in stretch
         and _negative(lower)
-        and lower not in cues("negations")
+        and not _denies(lower)
     ]
     return hiding[len(apart) :]
 
 
 def _negative(lower: str) -> bool:
-    if lower in cues("negative") or lower in cues("deniers") or lower in cues("negations") or lower.endswith("n't"):
+    if lower in cues("negative") or lower in cues("deniers") or _denies(lower):
         return True
     if len(lower) > 5 and lower.endswith(tuple(cues("negative_suffixes"))):
         return True
@@ -308,7 +300,7 @@ def _negative(lower: str) -> bool:
 
 def _prefixed(lower: str) -> bool:
     if lower.startswith(("un", "non")):
-        return not lower.startswith("under") and not lower.startswith("uni")
+        return not lower.startswith(("under", "uni"))
     rests = [lower[len(prefix) :].lstrip("-") for prefix in cues("negative_prefixes") if lower.startswith(prefix)]
     if len(lower) > 8 and rests and lower.endswith(("able", "ible", "uble", "ful", "ently", "antly", "ate")):
         return True
@@ -317,10 +309,11 @@ def _prefixed(lower: str) -> bool:
 
 def _negated_form(lower: str, target: str, root: str) -> bool:
     """unknown for "not known"."""
-    if len(target) < 3:
-        return False
-    return any(lower.startswith(prefix) and lower[len(prefix) :].lstrip("-")[:4] == root[:4] != ""
-               for prefix in cues("negative_prefixes") if len(lower) > len(prefix) + 2)  # fmt: skip
+    return len(target) >= 3 and any(
+        lower.startswith(prefix) and lower[len(prefix) :].lstrip("-")[:4] == root[:4] != ""
+        for prefix in cues("negative_prefixes")
+        if len(lower) > len(prefix) + 2
+    )
 
 
 def check_modality(pair: Matched) -> Iterator[FactFinding]:
@@ -345,11 +338,10 @@ def check_modality(pair: Matched) -> Iterator[FactFinding]:
 
 
 def _of_family(reading: ReadText, family: str) -> list[int]:
-    words = cues(family)
     return [
         at
         for at, lower in enumerate(reading.lower)
-        if lower in words and not (lower == "may" and reading.tokens[at] == "May" and at not in reading.firsts)
+        if lower in cues(family) and not (reading.tokens[at] == "May" and at not in reading.firsts)
     ]
 
 
@@ -359,9 +351,6 @@ def _questioned(reading: ReadText, at: int) -> bool:
     return any(pair == ("so", "that") for pair in pairwise(before)) or "so" in before[-4:]
 
 
-_MUST, _MAY = frozenset({"must", "shall"}), frozenset({"may", "might", "can", "could"})
-
-
 def _swapped(pair: Matched) -> Iterator[FactFinding]:
     """may for must before the same word."""
     for at, lower in enumerate(pair.output.lower):
@@ -369,10 +358,7 @@ def _swapped(pair: Matched) -> Iterator[FactFinding]:
             continue
         target = _target(pair.output, at)
         linked = pair.backward[target] if target >= 0 else -1
-        if linked < 0:
-            continue
-        before = range(max(0, linked - 3), linked)
         other = _MAY if lower in _MUST else _MUST
-        for place in before:
+        for place in range(max(0, linked - 3), linked):
             if pair.source.lower[place] in other and pair.forward[place] < 0:
                 yield pair.finding("flipped", "modality", 0.85, [place, linked], [at, target])

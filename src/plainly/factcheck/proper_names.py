@@ -1,6 +1,10 @@
 """Names of an output beside those of its source: the same, shortened, abbreviated, spelt otherwise, changed, or new.
 
 Without a tagger a name is a capitalised word that does not merely begin a sentence and is not usually written small.
+Single words are judged, by a list of how words are usually written, because there is one pair of texts to learn from
+and one part of a name may be exchanged. The audit (``auditing/names.py``) looks for whole names that it can exchange
+and learns from all texts of a set; the coherence metric and the training data need a pattern alone. They share the
+particles in ``text/lexicon.toml``.
 """
 
 import re
@@ -14,11 +18,11 @@ from rapidfuzz.fuzz import ratio
 from plainly.factcheck.finding import FactFinding
 from plainly.factcheck.quantities import quantities
 from plainly.factcheck.reading import KEPT, Matched, ReadText, common_words, cues, opening_words, vocabulary
-from plainly.text.lexicon import KIND, kind
+from plainly.text.lexicon import KIND, NAME_PARTICLES, kind
 from plainly.text.word_alignment import runs
 
 _MOST_CAPITALS = 0.8  # a text with more of them is a heading, or shouts
-_LINKS = cues("links")
+_LINKS = cues("links") | frozenset(NAME_PARTICLES)
 _PARTS = re.compile(r"[-–/.,:;()'’]")
 _SPACED = re.compile(r"\b[A-Z]\.(?: ?[A-Z]\.)+")
 _NEVER = frozenset(KIND[name] for name in KIND if name not in ("content", "name", "number", "adverb"))
@@ -27,13 +31,14 @@ _PLAIN = cues("plain")
 
 def check_names(pair: Matched) -> Iterator[FactFinding]:
     """What happened to every name of the output."""
-    if pair.tags is None and (_shouts(pair.output) or _shouts(pair.source)):
-        return
-    tags = pair.tags or (None, None)
-    in_output = _name_words(pair.output) if tags[1] is None else _tagged(pair.output, tags[1])
+    if pair.tags is None:
+        if _shouts(pair.output) or _shouts(pair.source):
+            return
+        in_source, in_output = _name_words(pair.source), _name_words(pair.output)
+    else:
+        in_source, in_output = _tagged(pair.source, pair.tags[0]), _tagged(pair.output, pair.tags[1])
     if not in_output:
         return
-    in_source = _name_words(pair.source) if tags[0] is None else _tagged(pair.source, tags[0])
     known = _known(pair.source)
     fresh, expanded = [], _expanded(pair.output, pair.source)
     for at in in_output:
@@ -115,9 +120,8 @@ def _name_words(reading: ReadText) -> tuple[int, ...]:
             following = at + 1 < len(reading) and reading.tokens[at + 1][0].isupper() and lower not in _PLAIN
             if not following or reading.kinds[at + 1] in _NEVER:
                 continue
-        if lower.startswith("i'") or lower == "i" or at in counted:
-            continue
-        words.append(at)
+        if not lower.startswith("i'") and lower != "i" and at not in counted:
+            words.append(at)
     return tuple(words)
 
 
@@ -162,22 +166,19 @@ class _Known:
         short = folded.rstrip("s")
         if len(short) >= 3 and any(other.startswith(short) and len(other) > len(short) + 2 for other in self.long):
             return "abbreviation"
-        for other in self.long:
-            shared = Prefix.similarity(folded, other)
-            if (
-                shared >= 4
-                and shared >= 0.55 * max(len(folded), len(other))
-                and shared >= min(len(folded), len(other)) - 3
-            ):
-                return "same"
-            if len(folded) >= 5 and ratio(folded, other) >= 82 and folded[0] == other[0]:
-                return "spelling"
+        if any(_share_root(folded, other) for other in self.long):
+            return "same"
+        if len(folded) >= 5 and any(other[:1] == folded[0] and ratio(folded, other) >= 82 for other in self.long):
+            return "spelling"
         return "new"
 
 
-@lru_cache(maxsize=KEPT)
-def _known(source: ReadText) -> _Known:
-    return _Known(source)
+_known = lru_cache(maxsize=KEPT)(_Known)
+
+
+def _share_root(a: str, b: str) -> bool:
+    shared, shorter, longer = Prefix.similarity(a, b), *sorted((len(a), len(b)))
+    return shared >= 4 and shared >= 0.55 * longer and shared >= shorter - 3
 
 
 def _small(part: str) -> bool:
@@ -187,11 +188,11 @@ def _small(part: str) -> bool:
 @cache
 def _groups() -> dict[str, frozenset[str]]:
     """Words that name the same, by word."""
-    groups: dict[str, set[str]] = {}
+    groups: dict[str, frozenset[str]] = {}
     for line in vocabulary()["same"]["names"].split("\n"):
         for word in line.split():
-            groups.setdefault(word, set()).add(line)
-    return {word: frozenset(lines) for word, lines in groups.items()}
+            groups[word] = groups.get(word, frozenset()) | {line}
+    return groups
 
 
 def _initials(source: ReadText) -> frozenset[str]:

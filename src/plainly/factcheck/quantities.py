@@ -1,17 +1,20 @@
-"""Numbers, amounts, dates and codes in a text, each with its value, whatever way it is written.
+"""Numbers, amounts, dates and codes: read from a text, whatever way they are written, and compared with a source's.
 
 Digits, number words (read by text2num), scales ("1.5 million"), fractions, percentages, money, units, ordinals, years,
-decades, centuries, days and months.
+decades, centuries, days and months have a value. An output's quantity is then the same as one of the source, a harmless
+variant of it (rounded, converted, less exact, computed), changed, or new.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import combinations
 
-from plainly.factcheck.finding import Span
-from plainly.factcheck.reading import vocabulary
+from plainly.factcheck.finding import FactFinding, Span
+from plainly.factcheck.reading import Matched, ReadText, vocabulary
+from plainly.text.lexicon import KIND
 
 _NUMBERS: dict[str, str] = vocabulary()["numbers"]
 _CARDINALS, _TENS, _SCALES, _ORDINALS = (_NUMBERS[name].split() for name in ("cardinals", "tens", "scales", "ordinals"))
@@ -64,13 +67,21 @@ _MENTION = re.compile(
 _SCALED = re.compile(r"\s?[-\s]?(hundred|thousand|million|billion|trillion|bn)\b", re.IGNORECASE)
 _AND_A = re.compile(r"\s+and\s+a\s+(half|quarter)\b", re.IGNORECASE)
 _YEAR_BEFORE = re.compile(r"\b(1[0-9]|20)\d\d(?:\s?[-–/]\s?|\s)$")
+_OF_A_SCALE = re.compile(r"\s+(?:a|of\s+a)\s+(hundred|thousand|million|billion|dozen)\b", re.IGNORECASE)
+_PERIODS = {"decade": 10.0, "century": 100.0, "millennium": 1000.0}
+_GLYPHS = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75, "⅛": 0.125}
 _PERCENT = re.compile(r"\s?(?:%|percent\b|per\s+cent\b|pct\b)", re.IGNORECASE)
 _UNIT = re.compile(r"[-\s]?((?:square|cubic|sq|percentage|degrees?)[-\s.]+)?([A-Za-z°²/%]+2?)", re.IGNORECASE)
 _LONG_MONTH = "|".join(month.title() for month in _MONTHS if len(month) > 4)
 _BARE_MONTH = re.compile(rf"\b((?i:{_MONTH})(?=,?\s+[12]\d\d\d\b)|{_LONG_MONTH}|June|July|May)\b")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_BEFORE_MONTHS = frozenset(("in", "of", "since", "until", "by", "last", "early", "late"))
 _WEEKDAY = re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b")
 _ROMAN_WORD = re.compile(rf"\b(?:{'|'.join(sorted(_ROMAN, key=len, reverse=True))})\b")
+
+_PLAIN = frozenset({"count", "ordinal", "year", "special", "roman", "fraction"})
+_EXACT = 1e-6  # how far apart, relatively, two values that are the same may be
+_NEARBY = 64  # how many of the source's numbers a new one is compared with: in a long text, those around its place
 
 
 @dataclass(frozen=True)
@@ -117,88 +128,84 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 
 def _read(text: str) -> Iterator[Quantity]:
-    taken: list[Span] = []
-    for match in _MENTION.finditer(text):
-        if taken and match.start() < taken[-1][1]:  # a quantity may reach further than its match
+    spans: list[Span] = []
+    for mention in _MENTION.finditer(text):
+        if spans and mention.start() < spans[-1][1]:  # a quantity may reach further than its match
             continue
-        kind = match.lastgroup or ""
-        for quantity in _calendar(match) if kind in ("iso", "slashed") else [_quantity(text, kind, match)]:
+        kind = mention.lastgroup or ""
+        for quantity in _calendar(mention) if kind in ("iso", "slashed") else [_quantity(text, kind, mention)]:
             if quantity is not None:
-                taken.append(quantity.span)
+                spans.append(quantity.span)
                 yield quantity
-    for month_match in _BARE_MONTH.finditer(text):
-        last = bisect_left(taken, (month_match.end(), 0))  # of what begins before the month ends
-        if last and taken[last - 1][1] > month_match.start():
-            continue
-        before = text[max(0, month_match.start() - 20) : month_match.start()].rstrip().rpartition(" ")[2].lower()
-        dated = text[month_match.end() : month_match.end() + 3].strip(" ,")[:1].isdigit()
-        if (
-            month_match[0] in ("May", "March")
-            and not dated
-            and before not in ("in", "of", "since", "until", "by", "last", "early", "late")
-        ):
-            continue
-        yield Quantity(month_match.span(), _MONTHS[month_match[0].lower()] * 100, "month", text=month_match[0])
+    for month in _BARE_MONTH.finditer(text):
+        start, end = month.span()
+        last = bisect_left(spans, (end, 0))  # of what begins before the month ends
+        before = text[max(0, start - 20) : start].rstrip().rpartition(" ")[2].lower()
+        is_dated = before in _BEFORE_MONTHS or text[end : end + 3].strip(" ,")[:1].isdigit()
+        is_counted = last > 0 and spans[last - 1][1] > start
+        if not is_counted and (is_dated or month[0] not in ("May", "March")):
+            yield Quantity(month.span(), _MONTHS[month[0].lower()] * 100, "month", text=month[0])
     for weekday in _WEEKDAY.finditer(text):
         yield Quantity(weekday.span(), _DAYS.index(weekday[0][:3].lower()) + 1, "weekday", text=weekday[0])
     for roman in _ROMAN_WORD.finditer(text):
         yield Quantity(roman.span(), _ROMAN[roman[0]], "roman", words=True, text=roman[0])
 
 
-def _quantity(text: str, kind: str, match: re.Match[str]) -> Quantity | None:
+def _quantity(text: str, kind: str, mention: re.Match[str]) -> Quantity | None:
     """The quantity behind a match, with what follows it: a scale, a percent sign, a unit."""
-    word, (start, end) = match[0], match.span()
-    lower = word.lower()
-    if kind in ("d1", "m2"):
-        month, day = _MONTHS[(match["m1"] or match["m2"]).lower()], match["d1"] or match["d2"]
-        return Quantity((start, end), month * 100 + int(day), "day", text=word)
-    if kind == "listed":  # 1) one thing; 2) another
-        return None
-    if kind == "glued":  # in1994
-        return Quantity((end, end + 4), float(text[end : end + 4]), "year", text=text[end : end + 4])
-    if kind == "short":
-        return Quantity((start, end), 1900 + float(word[1:]), "year", text=word)
-    if kind == "period":
-        unit = re.split(r"[-\s]+", lower)[-1]
-        years = {"decade": 10.0, "century": 100.0, "millennium": 1000.0}[unit] / (1 + lower.startswith("half"))
-        return Quantity((start, end), years, "special", "time", _units()["year"][1], words=True, text=word)
-    if kind == "ratio":
-        part, whole = map(int, word.split("/"))
-        return Quantity((start, end), part / whole, "fraction", text=word) if whole else None
-    if kind == "clock":
-        hours, minutes = word.split(":")
-        return Quantity((start, end), int(hours) * 60 + int(minutes), "clock", text=word)
-    if kind == "decade":
-        value = float(re.sub(r"\D", "", word))
-        if value % 10:  # 1988's
-            return Quantity((start, end), value, "year", text=word)
-        return Quantity((start, end), value + 1900 if value < 100 else value, "decade", text=word)
-    if kind == "century":
-        return Quantity(match.span(), _position(lower), "century", text=word)
-    if kind == "ordinal":
-        return Quantity((start, end), float(re.sub(r"\D", "", word)), "ordinal", text=word)
-    if kind == "code":
-        return Quantity((start, end), hash_of(lower), "code", text=word)
-    if kind == "glyph":
-        value = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75, "⅛": 0.125}[word]
-        return Quantity((start, end), value, "fraction", text=word)
-    if kind == "special":
-        return Quantity((start, end), _SPECIAL[lower], "special", words=True, text=word)
-    if kind == "position":
-        return Quantity((start, end), _position(lower), "ordinal", words=True, text=word)
-    if kind == "fraction":
-        value = _fraction(lower)
-        if scale := re.compile(r"\s+(?:a|of\s+a)\s+(hundred|thousand|million|billion|dozen)\b", re.I).match(text, end):
-            value *= _SCALE.get(scale[1].lower(), 12.0)
-            return Quantity((start, scale.end()), value, "count", words=True, text=text[start : scale.end()])
-        return Quantity((start, end), value, "fraction", words=True, text=word)
-    return _amount(text, start, end, in_words=kind == "words")
+    word, span = mention[0], mention.span()
+    lower, end = word.lower(), mention.end()
+    match kind:
+        case "listed":  # 1) one thing; 2) another
+            return None
+        case "d1" | "m2":
+            month, day = _MONTHS[(mention["m1"] or mention["m2"]).lower()], mention["d1"] or mention["d2"]
+            return Quantity(span, month * 100 + int(day), "day", text=word)
+        case "glued":  # in1994
+            return Quantity((end, end + 4), float(text[end : end + 4]), "year", text=text[end : end + 4])
+        case "short":
+            return Quantity(span, 1900 + float(word[1:]), "year", text=word)
+        case "period":
+            years = _PERIODS[re.split(r"[-\s]+", lower)[-1]] / (1 + lower.startswith("half"))
+            return Quantity(span, years, "special", "time", _units()["year"][1], words=True, text=word)
+        case "ratio":
+            part, whole = map(int, word.split("/"))
+            return Quantity(span, part / whole, "fraction", text=word) if whole else None
+        case "clock":
+            hours, minutes = map(int, word.split(":"))
+            return Quantity(span, hours * 60 + minutes, "clock", text=word)
+        case "decade":
+            value = float(_digits(word))
+            if value % 10:  # 1988's
+                return Quantity(span, value, "year", text=word)
+            return Quantity(span, value + 1900 if value < 100 else value, "decade", text=word)
+        case "century":
+            return Quantity(span, _position(lower), "century", text=word)
+        case "ordinal":
+            return Quantity(span, float(_digits(word)), "ordinal", text=word)
+        case "code":
+            return Quantity(span, hash_of(lower), "code", text=word)
+        case "glyph":
+            return Quantity(span, _GLYPHS[word], "fraction", text=word)
+        case "special":
+            return Quantity(span, _SPECIAL[lower], "special", words=True, text=word)
+        case "position":
+            return Quantity(span, _position(lower), "ordinal", words=True, text=word)
+        case "fraction":
+            *before, part_name = re.split(r"[-\s]+", lower)
+            value = {"two": 2, "three": 3}.get(before[0] if before else "", 1) * _SPECIAL[part_name]
+            if scale := _OF_A_SCALE.match(text, end):
+                value *= _SCALE.get(scale[1].lower(), 12.0)
+                word = text[mention.start() : scale.end()]
+                return Quantity((mention.start(), scale.end()), value, "count", words=True, text=word)
+            return Quantity(span, value, "fraction", words=True, text=word)
+    return _amount(text, *span, in_words=kind == "words")
 
 
 def _calendar(match: re.Match[str]) -> Iterator[Quantity]:
     """A date in figures: day and month, in either order where both are possible, and the year."""
     parts = re.split(r"[-/.]", match[0])
-    year, first, second = (parts[0], parts[1], parts[2]) if len(parts[0]) == 4 else (parts[2], parts[0], parts[1])
+    year, first, second = parts if len(parts[0]) == 4 else (parts[2], *parts[:2])
     full = int(year) if len(year) == 4 else 1900 + int(year) if int(year) > 30 else 2000 + int(year)
     month, day = (int(first), int(second)) if int(first) <= 12 else (int(second), int(first))
     either = day <= 12 and len(parts[0]) < 4
@@ -242,13 +249,8 @@ def hash_of(code: str) -> float:
 
 
 def _position(word: str) -> float:
-    digits = re.sub(r"\D", "", word)
+    digits = _digits(word)
     return float(digits) if digits else float(_ORDINAL.get(re.sub(r"\s+", "-", word), 0))
-
-
-def _fraction(words: str) -> float:
-    *before, part = re.split(r"[-\s]+", words)
-    return {"two": 2, "three": 3}.get(before[0] if before else "", 1) * _SPECIAL[part]
 
 
 @lru_cache(maxsize=10_000)
@@ -273,3 +275,264 @@ def _spelled(words: str) -> float | None:
         if 10 <= hundreds <= 20 and 10 <= rest <= 99:
             return float(hundreds * 100 + rest)
     return None
+
+
+def check_amounts(pair: Matched) -> Iterator[FactFinding]:
+    """What happened to every quantity of the output."""
+    sources, outputs = quantities(pair.source.text), quantities(pair.output.text)
+    if not outputs:
+        return
+    by_value = _Sorted([quantity.value for quantity in sources])
+    equals: dict[tuple[str, float, str], list[Quantity]] = {}
+    open_outputs = []
+    for quantity in outputs:
+        key = quantity.kind, quantity.value, quantity.text
+        if key not in equals:
+            candidates = (sources[at] for at in by_value.near(*_readings(quantity)))
+            equals[key] = [other for other in candidates if _equal(quantity, other)]
+        if equals[key]:
+            yield from _same(pair, quantity, equals[key])
+        else:
+            open_outputs.append(quantity)
+    free = set(sources).difference(*equals.values())
+    first = any(token == "I" and at not in pair.source.firsts for at, token in enumerate(pair.source.tokens))
+    for quantity in open_outputs:
+        if not (first and quantity.value == 1):  # World War I and World War 1
+            yield from _unequal(pair, quantity, _nearby(pair, quantity, sources), free)
+    yield from _exchanged(pair, sources, outputs)
+
+
+class _Sorted:
+    """Values that can be asked for what is near one, so that many numbers in a long text take no square of time."""
+
+    def __init__(self, values: Sequence[float]):
+        self.order = sorted(range(len(values)), key=values.__getitem__)
+        self.values = [values[at] for at in self.order]
+
+    def near(self, *values: float) -> list[int]:
+        """The places of all that may be equal to one of these, in the order of the text."""
+        places: set[int] = set()
+        for value in values:
+            margin = 2 * _EXACT * max(abs(value), 1e-9)
+            start, end = bisect_left(self.values, value - margin), bisect_right(self.values, value + margin)
+            places.update(self.order[start:end])
+        return sorted(places)
+
+
+def _nearby(pair: Matched, quantity: Quantity, sources: Sequence[Quantity]) -> Sequence[Quantity]:
+    place = quantity.span[0] * len(pair.source.text) / len(pair.output.text)
+    middle = bisect_left(sources, place, key=lambda other: other.span[0])
+    start = max(0, min(middle - _NEARBY // 2, len(sources) - _NEARBY))
+    return sources[start : start + _NEARBY]
+
+
+def _readings(quantity: Quantity) -> tuple[float, ...]:
+    """The values that a number may stand for: "3/4" is a fraction or one of two days."""
+    if quantity.kind == "fraction" and "/" in quantity.text:
+        month, day = map(int, quantity.text.split("/"))
+        return quantity.value, month * 100 + day, day * 100 + month
+    if quantity.kind in ("either", "day"):
+        return quantity.value, quantity.value % 100 * 100 + quantity.value // 100
+    return (quantity.value,)
+
+
+def _equal(quantity: Quantity, other: Quantity) -> bool:
+    """Whether a number of the source has the same value."""
+    kinds = {quantity.kind, other.kind}
+    if (quantity.kind == "fraction" and other.kind == "day" and "/" in quantity.text) or (
+        "either" in kinds and kinds <= {"either", "day"}
+    ):
+        return other.value in _readings(quantity)
+    return (len(kinds) == 1 or kinds <= _PLAIN) and _close(quantity.value, other.value)
+
+
+def _same(pair: Matched, quantity: Quantity, others: Sequence[Quantity]) -> Iterator[FactFinding]:
+    """An equal number: of the same unit, or not; written in the same way, or not."""
+    units = {other.unit for other in others}
+    if {quantity.unit, *units} <= {"sterling", "mass"} and "pound" in (quantity.text + "".join(o.text for o in others)):
+        return  # £5 and 5 pounds
+    spans = (others[0].span,), (quantity.span,)
+    scales = {other.scale for other in others if other.unit == quantity.unit}
+    written = {form for other in others for form in (other.text.lower(), other.text.lower().strip("the "))}
+    if quantity.unit and quantity.unit not in units and "" not in units:
+        sure = 0.4 if "temperature" in (quantity.unit, others[0].unit) else 0.8
+        yield pair.at_spans("changed", "unit", sure, *spans)
+    elif quantity.unit and scales and not any(_close(scale, quantity.scale) for scale in scales):
+        yield pair.at_spans("changed", "unit", 0.85, *spans)
+    elif quantity.text.lower() not in written and not quantity.weak:
+        yield pair.at_spans("harmless", "notation", 1.0, *spans)
+
+
+def _unequal(
+    pair: Matched, quantity: Quantity, sources: Sequence[Quantity], free: set[Quantity]
+) -> Iterator[FactFinding]:
+    """A number that the source has not: rounded, converted, less exact, computed; or changed, or new."""
+    for other in sources:
+        kind = _harmless(quantity, other)
+        if kind:
+            free.discard(other)
+            yield pair.at_spans("harmless", kind, 1.0, (other.span,), (quantity.span,))
+            return
+    if _computed(quantity, sources, pair):
+        yield pair.at_spans("harmless", "arithmetic", 0.6, (), (quantity.span,))
+        return
+    counterpart = _counterpart(pair, quantity, [other for other in sources if other in free])
+    what = "date" if quantity.is_date else "quantity" if quantity.unit else "number"
+    tiny = quantity.words and quantity.value <= 2
+    if counterpart is not None:
+        free.remove(counterpart)
+        sure = 0.92
+        if quantity.weak or counterpart.weak or tiny:
+            sure = 0.6 if _in_place(pair, quantity, counterpart) else 0.35
+        yield pair.at_spans("changed", what, sure, (counterpart.span,), (quantity.span,))
+    elif not quantity.weak and quantity.kind != "special":
+        sure = 0.35 if tiny else 0.55 if quantity.words and quantity.value <= 10 else 0.9
+        yield pair.at_spans("added", what, sure, (), (quantity.span,))
+
+
+def _harmless(quantity: Quantity, other: Quantity) -> str:
+    """In what harmless way one number stands for another, if it does."""
+    a, b = other, quantity
+    kinds = {a.kind, b.kind}
+    if kinds <= {"year", "decade", "century", "count"} and kinds & {"decade", "century"}:
+        return _less_exact(a, b)
+    if a.kind == "day" and b.kind in ("ordinal", "count") and b.value == int(a.value) % 100:
+        return "notation"
+    if a.kind == "day" and b.kind == "month":
+        return "precision" if int(a.value) // 100 * 100 == b.value else ""
+    if kinds & {"day", "month", "clock", "code", "decade", "century", "weekday", "either"}:
+        coded = "code" in kinds and kinds <= {"code", "count"}
+        return "notation" if coded and _digits(a.text) == _digits(b.text) != "" else ""
+    if a.unit == "share" and b.kind == "fraction" and abs(a.value / 100 - b.value) < 0.03:
+        return "rounding" if not _close(a.value / 100, b.value) else "notation"
+    if b.unit == "share" and a.kind == "fraction" and abs(b.value / 100 - a.value) < 0.03:
+        return "notation"
+    if a.unit and a.unit == b.unit and a.scale != b.scale and a.unit != "temperature":
+        if _close(a.amount, b.amount, 0.001):
+            return "notation"
+        return "conversion" if _close(a.amount, b.amount, 0.06) else ""
+    if a.unit == b.unit == "temperature" and any(
+        _close(b.value, value, 0.06) for value in (a.value * 1.8 + 32, (a.value - 32) / 1.8)
+    ):
+        return "conversion"
+    if "ordinal" in kinds and kinds != {"ordinal"}:
+        return ""
+    if a.kind == "year" or b.kind == "year" or (a.unit and b.unit and a.unit != b.unit):
+        return ""
+    return "rounding" if _rounded(a, b) else ""
+
+
+def _rounded(a: Quantity, b: Quantity) -> bool:
+    """Whether b is a rounded: close to it, and with fewer digits that count."""
+    if not a.value or (a.value < 11 and float(a.value).is_integer()):
+        return False
+    nearness = abs(a.amount - b.amount) / abs(a.amount)
+    fewer = _significant(b.value) < _significant(a.value)
+    return fewer and nearness <= (0.12 if b.about else 0.05 if b.value >= 100 else 0.08)
+
+
+def _significant(value: float) -> int:
+    digits = f"{value:.6f}".rstrip("0").rstrip(".") if not float(value).is_integer() else str(int(value)).rstrip("0")
+    return len(digits.replace(".", "").lstrip("0")) or 1
+
+
+def _less_exact(a: Quantity, b: Quantity) -> str:
+    """1985 and the 1980s, the 20th century and the 1900s; "5th century" and "the 1400s" are not the same."""
+    if {a.kind, b.kind} == {"decade", "century"}:
+        decade, century = (a, b) if a.kind == "decade" else (b, a)
+        if decade.value // 100 + 1 != century.value:
+            return ""
+        return "notation" if decade.value % 100 == 0 else "precision" if b is century else ""
+    if b.kind in ("decade", "century") and a.kind in ("year", "count", "decade"):
+        if b.kind == "decade":
+            whole = b.value % 100 == 0 and a.value // 100 == b.value // 100
+            return "precision" if a.value // 10 == b.value // 10 or whole else ""
+        return "precision" if b.value in (a.value // 100 + 1, (a.value - 1) // 100 + 1) else ""
+    return ""
+
+
+def _computed(quantity: Quantity, sources: Sequence[Quantity], pair: Matched) -> bool:
+    """Whether a number is a sum or a difference of two, or counts what the source lists."""
+    if quantity.kind not in ("count", "special"):
+        return False
+    value = quantity.value
+    plain = [other.value for other in sources if other.kind in ("count", "year") and not other.weak]
+    for low, high in map(sorted, combinations(plain, 2) if value > 2 or not quantity.words else ()):
+        years = low >= 1000 and high <= 2100
+        if (
+            (quantity.unit == "share" and high and abs(100 * low / high - value) <= 1.5)
+            or (value == high - low and (years or value > 10))
+            or (value == low + high and not years)
+        ):
+            return True
+    listed = pair.source.tokens.count(",") + 1 + ("and" in pair.source.lower)
+    return quantity.words and 2 <= value <= min(9, listed)
+
+
+def _counterpart(pair: Matched, quantity: Quantity, free: Sequence[Quantity]) -> Quantity | None:
+    """The source's number in whose place this one stands: in the same gap, or of the same thing, or the last."""
+    gaps = pair.gaps
+    own = {gaps[1][at] for at in pair.output.words_between(quantity.span)}
+    thing = _thing(pair.output, quantity)
+    best, score = None, 0.0
+    for other in free:
+        if other.is_date != quantity.is_date and other.kind != "count":
+            continue
+        words = pair.source.words_between(other.span)
+        apart = min((abs(a - gaps[0][at]) for at in words for a in own), default=9)
+        near = 2.0 / (1 + apart) if apart < 4 else 0.0
+        near += 1.5 if thing and thing == _thing(pair.source, other) else 0.0
+        near += 0.6 if other.kind == quantity.kind else 0.0
+        near += 0.5 if other.unit == quantity.unit != "" else 0.0
+        near -= 0.8 if other.weak else 0.0
+        if near > score:
+            best, score = other, near
+    return best if score >= 0.5 else None
+
+
+def _in_place(pair: Matched, quantity: Quantity, other: Quantity) -> bool:
+    """Whether one number stands exactly where the other stood, and is of the same kind."""
+    places = pair.source.words_between(other.span), pair.output.words_between(quantity.span)
+    same_gap = {pair.gaps[0][at] for at in places[0]} & {pair.gaps[1][at] for at in places[1]}
+    after = places[0][-1] + 1, places[1][-1] + 1
+    before = places[0][0] - 1, places[1][0] - 1
+    kept = (after[0] < len(pair.source) and pair.forward[after[0]] == after[1]) or (
+        before[0] >= 0 and pair.forward[before[0]] == before[1] >= 0
+    )
+    return bool(same_gap) and kept and quantity.kind == other.kind
+
+
+def _thing(reading: ReadText, quantity: Quantity) -> str:
+    """The stem of the next content word: what is counted."""
+    following = bisect_left(reading.spans, (quantity.span[1], 0))
+    named = following < len(reading) and reading.kinds[following] in (KIND["content"], KIND["name"])
+    return reading.stems[following] if named else ""
+
+
+def _exchanged(pair: Matched, sources: Sequence[Quantity], outputs: Sequence[Quantity]) -> Iterator[FactFinding]:
+    """Two numbers that both texts have, but of different things: "3 cats and 2 dogs" and "2 cats and 3 dogs"."""
+    counts = [quantity for quantity in sources if quantity.kind == "count"]
+    things: dict[str, list[Quantity]] = {}
+    for quantity in counts:
+        things.setdefault(_thing(pair.source, quantity), []).append(quantity)
+    by_amount = _Sorted([quantity.amount for quantity in counts])
+    wrong = []
+    for quantity in outputs:
+        thing = _thing(pair.output, quantity) if quantity.kind == "count" else ""
+        known = things.get(thing, []) if thing else []
+        if len(known) == 1 and not _close(known[0].amount, quantity.amount) and not _rounded(known[0], quantity):
+            near = (counts[at] for at in by_amount.near(quantity.amount))
+            elsewhere = next((other for other in near if _close(other.amount, quantity.amount)), known[0])
+            if elsewhere is not known[0]:
+                wrong.append((known[0], quantity))
+    if len(wrong) >= 2:
+        for other, quantity in wrong:
+            yield pair.at_spans("changed", "number", 0.85, (other.span,), (quantity.span,))
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
+
+
+def _close(a: float, b: float, tolerance: float = _EXACT) -> bool:
+    return abs(a - b) <= tolerance * max(abs(a), abs(b), 1e-9)

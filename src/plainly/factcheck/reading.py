@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,7 @@ from plainly.factcheck.finding import Effect, FactFinding, Span, words_at
 from plainly.text.languages.detection import detect
 from plainly.text.lexicon import CONTENT, KIND, Words, kind, split_chunk, stem
 from plainly.text.parse import DEFAULT_MODEL, Parser, code
-from plainly.text.pieces import pieces
-from plainly.text.word_alignment import align
+from plainly.text.word_alignment import align, pieces
 
 KEPT = 1024  # readings of which something is kept that several checks ask for
 _CHUNK = re.compile(r"\S+")
@@ -53,19 +53,17 @@ def opposites() -> dict[str, dict[str, str]]:
 @cache
 def common_words() -> frozenset[str]:
     """Words that are written small inside sentences (counted in WikiSplit, OneStopEnglish): no names."""
-    return _listed()[0]
+    return frozenset(_lower_words().partition("\n\n")[0].split())
 
 
 @cache
 def opening_words() -> frozenset[str]:
     """Words that are written small as often as not: at the beginning of a sentence their capital says nothing."""
-    return _listed()[0] | _listed()[1]
+    return frozenset(_lower_words().split())
 
 
-@cache
-def _listed() -> tuple[frozenset[str], frozenset[str]]:
-    small, sometimes = Path(__file__).with_name("lower_words.txt").read_text(encoding="utf-8").split("\n\n")
-    return frozenset(small.split()), frozenset(sometimes.split())
+def _lower_words() -> str:
+    return Path(__file__).with_name("lower_words.txt").read_text(encoding="utf-8")
 
 
 _OPENERS = cues("openers")
@@ -115,24 +113,18 @@ class ReadText:
     @cached_property
     def sentences(self) -> tuple[int, ...]:
         """The number of the sentence that each word stands in."""
-        numbers, number = [], 0
-        for at, kind_of in enumerate(self.kinds):
-            numbers.append(number)
-            if kind_of == _STOP and at + 1 < len(self):
-                number += 1
-        return tuple(numbers)
+        return tuple(accumulate((kind_of == _STOP for kind_of in self.kinds[:-1]), initial=0))[: len(self)]
 
     @cached_property
     def firsts(self) -> frozenset[int]:
         """Words that begin a sentence, a quotation, or what a colon opens: their capital says nothing."""
-        firsts, fresh = set(), True
+        firsts, fresh = [], True
         for at, kind_of in enumerate(self.kinds):
             if kind_of in _MARKS:
                 fresh = fresh or kind_of in (_STOP, _QUOTE) or self.tokens[at] in (":", "(", "-", "–", "—", "*")
-                continue
-            if fresh:
-                firsts.add(at)
-            fresh = False
+            else:
+                firsts += [at] if fresh else []
+                fresh = False
         return frozenset(firsts)
 
     @cached_property
@@ -156,13 +148,8 @@ class ReadText:
 
     def clause(self, at: int) -> range:
         """All places of the clause in which a word stands."""
-        own = self.clauses[at]
-        start = end = at
-        while start > 0 and self.clauses[start - 1] == own:
-            start -= 1
-        while end + 1 < len(self) and self.clauses[end + 1] == own:
-            end += 1
-        return range(start, end + 1)
+        own = self.clauses[at]  # numbers of clauses never fall
+        return range(bisect_left(self.clauses, own), bisect_right(self.clauses, own))
 
     @cached_property
     def content(self) -> tuple[int, ...]:
@@ -232,8 +219,10 @@ class Matched:
                 anchors.append((at, place))
                 last = place
         kept, kept_in_output = ([anchor[side] for anchor in anchors] for side in (0, 1))
-        numbers = (bisect_right(kept, at) for at in range(len(self.source)))
-        return tuple(numbers), tuple(bisect_right(kept_in_output, at) for at in range(len(self.output)))
+        return (
+            tuple(bisect_right(kept, at) for at in range(len(self.source))),
+            tuple(bisect_right(kept_in_output, at) for at in range(len(self.output))),
+        )
 
     def finding(
         self, effect: Effect, what: str, sure: float, source: Iterable[int], output: Iterable[int], weight: float = 1.0
@@ -261,12 +250,10 @@ def matched(sources: Sequence[str], outputs: Sequence[str], parser: str = "") ->
     for text in (*sources, *outputs):
         if text not in read:
             read[text] = ReadText.of(text)
-    words = Words()
     flags = _flags(parser, list(read.values())) if parser else {}
-    for number, (forward, backward) in _links(
-        [(read[a], read[b]) for a, b in zip(sources, outputs, strict=True)], words
-    ):
-        source, output = read[sources[number]], read[outputs[number]]
+    pairs = [(read[source], read[output]) for source, output in zip(sources, outputs, strict=True)]
+    for number, (forward, backward) in _links(pairs, Words()):
+        source, output = pairs[number]
         tags = (flags[source.text], flags[output.text]) if flags else None
         english = {source.language, output.language} <= {"en", None}
         yield number, Matched(source, output, forward, backward, english, tags)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from plainly.factcheck.finding import FactFinding
 from plainly.factcheck.polarity import negations
 from plainly.factcheck.reading import Matched, ReadText, cues, opposites
-from plainly.text.lexicon import BE, CONTENT, KIND, past_forms
+from plainly.text.lexicon import BE, CONTENT, IRREGULAR_FORMS, KIND
 
 _WHO = CONTENT | {KIND["pronoun"]}
 _PASSIVE = BE | {"get", "gets", "got"}
@@ -64,26 +64,20 @@ def _points_back(pair: Matched, at: int, place: int) -> bool:
 
 def _same_company(pair: Matched, at: int, place: int) -> bool:
     """Whether the words before, or after, correspond."""
-    after = at + 1 < len(pair.source) and place + 1 < len(pair.output) and pair.forward[at + 1] == place + 1
-    before = at > 0 and place > 0 and pair.forward[at - 1] == place - 1
-    return after or before
+    after = at + 1 < len(pair.source) and pair.forward[at + 1] == place + 1
+    return after or (at > 0 and place > 0 and pair.forward[at - 1] == place - 1)
 
 
 def _majority(pair: Matched, words: Sequence[int], place: int) -> int:
     """Whether the counterparts of some source words stand after (1) or before (−1) a place; 0: unclear."""
-    after = before = 0
-    for at in words:
-        link = pair.forward[at]
-        if link >= 0 and pair.source.kinds[at] in CONTENT:
-            after += link > place
-            before += link < place
+    links = [pair.forward[at] for at in words if pair.source.kinds[at] in CONTENT]
+    after, before = sum(link > place for link in links), sum(0 <= link < place for link in links)
     return 1 if after > 2 * before else -1 if before > 2 * after else 0
 
 
 def _halves(reading: ReadText, at: int) -> tuple[list[int], list[int]]:
     """The words of the sentence before and after a connective."""
-    own = reading.sentences[at]
-    whole = [place for place, number in enumerate(reading.sentences) if number == own]
+    whole = [place for place, number in enumerate(reading.sentences) if number == reading.sentences[at]]
     return [place for place in whole if place < at], [place for place in whole if place > at]
 
 
@@ -140,9 +134,7 @@ def _crossing(pair: Matched, source: tuple[set[int], set[int]], output: tuple[se
     across = [sum(pair.forward[at] in output[1 - side] for at in source[side]) for side in (0, 1)]
     if min(across) > 0 and sum(across) > 2 * sum(straight):
         return -1
-    if min(straight) > 0 and sum(straight) > 2 * sum(across):
-        return 1
-    return 0
+    return int(min(straight) > 0 and sum(straight) > 2 * sum(across))
 
 
 def _roles(pair: Matched) -> Iterator[FactFinding]:
@@ -171,7 +163,7 @@ def _is_verb(reading: ReadText, at: int) -> bool:
     lower = reading.lower[at]
     if reading.kinds[at] != KIND["content"] or reading.tokens[at][0].isupper() or lower in _MUTUAL:
         return False
-    return lower.endswith("ed") or lower in past_forms()
+    return lower.endswith("ed") or lower in IRREGULAR_FORMS
 
 
 def _neighbours(reading: ReadText, at: int) -> tuple[list[int], list[int]]:

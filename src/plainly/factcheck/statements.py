@@ -6,6 +6,7 @@ same gap that are gone. What is left is weighed: names and numbers more, adverbs
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from plainly.factcheck.finding import FactFinding
 from plainly.factcheck.reading import Matched, ReadText, common_words, cues
@@ -21,8 +22,6 @@ _LIGHT = cues("light")
 
 def check_claims(pair: Matched) -> Iterator[FactFinding]:
     """What was added and what was lost."""
-    if not pair.source.content and not pair.output.content:
-        return
     yield from _added(pair)
     yield from _lost(pair)
 
@@ -39,10 +38,9 @@ def unsupported(pair: Matched, *, of_source: bool = False) -> dict[int, float]:
     open_words: dict[int, float] = {}
     known = {own.clauses[at] for at in own.content if links[at] >= 0 or own.lower[at] in other.bag}
     for at in own.content:
-        lower = own.lower[at]
-        if links[at] >= 0 or lower in other.bag or own.stems[at] in other.stem_bag or _begins_alike(lower, other):
+        if _is_covered(own, at, links, other):
             continue
-        weight = 0.4 if lower in _LIGHT else 1.0
+        full = weight = 0.4 if own.lower[at] in _LIGHT else 1.0
         if own.clauses[at] not in known and not of_source:
             weight *= 2  # in a clause of which nothing is known, a word needs more in whose place it may stand
         for gap in (gaps[at], gaps[at] - 1, gaps[at] + 1):
@@ -50,7 +48,7 @@ def unsupported(pair: Matched, *, of_source: bool = False) -> dict[int, float]:
             spare[gap] -= paid
             weight -= paid
         if weight > 0:
-            open_words[at] = min(weight, 0.4 if lower in _LIGHT else 1.0)
+            open_words[at] = min(weight, full)
     return open_words
 
 
@@ -61,21 +59,20 @@ def novelty(pair: Matched) -> float:
     for at in output.content:
         weight = 0.4 if output.lower[at] in _LIGHT else 1.0
         total += weight
-        known = pair.backward[at] >= 0 or output.lower[at] in source.bag or output.stems[at] in source.stem_bag
-        new += 0.0 if known or _begins_alike(output.lower[at], source) else weight
+        new += 0.0 if _is_covered(output, at, pair.backward, source) else weight
     return new / total if total else 0.0
 
 
-def _begins_alike(lower: str, other: ReadText) -> bool:
-    return len(lower) > 5 and lower[:5] in other.beginnings
+def _is_covered(own: ReadText, at: int, links: Sequence[int], other: ReadText) -> bool:
+    """Whether a word has a counterpart, or the other text has a word that is the same, or of its root."""
+    lower = own.lower[at]
+    alike = lower in other.bag or own.stems[at] in other.stem_bag or (len(lower) > 5 and lower[:5] in other.beginnings)
+    return links[at] >= 0 or alike
 
 
 def _clauses(reading: ReadText) -> Iterator[list[int]]:
-    start = 0
-    for at in range(1, len(reading) + 1):
-        if at == len(reading) or reading.clauses[at] != reading.clauses[start]:
-            yield list(range(start, at))
-            start = at
+    for _, places in groupby(range(len(reading)), reading.clauses.__getitem__):
+        yield list(places)
 
 
 def _added(pair: Matched) -> Iterator[FactFinding]:
@@ -91,11 +88,10 @@ def _added(pair: Matched) -> Iterator[FactFinding]:
         share = amount / max(sum(0.4 if output.lower[at] in _LIGHT else 1.0 for at in content), 1.0)
         if share < 0.45:
             continue
+        sure = min(0.9, 0.1 * amount + 0.5 * share - 0.04)
         if _explains(pair, clause, new):
             yield pair.finding("harmless", "explanation", 0.6, [], _stretch(new))
-            continue
-        sure = min(0.9, 0.1 * amount + 0.5 * share - 0.04)
-        if sure > 0.15:
+        elif sure > 0.15:
             yield pair.finding("added", "claim", sure, [], _stretch(new))
 
 
@@ -148,11 +144,9 @@ def _lost(pair: Matched) -> Iterator[FactFinding]:
 
 
 def _weight(reading: ReadText, at: int) -> float:
-    if reading.lower[at] in _EMPTY:
+    lower = reading.lower[at]
+    if lower in _EMPTY:
         return 0.1
     if reading.kinds[at] in (_NAME, _NUMBER):
         return 1.4
-    lower = reading.lower[at]
-    if lower in _LIGHT:
-        return 0.4
-    return 1.0 if lower in common_words() else 1.2
+    return 0.4 if lower in _LIGHT else 1.0 if lower in common_words() else 1.2

@@ -16,8 +16,7 @@ from plainly.core.formatting import counted
 from plainly.core.result import Note
 from plainly.io.texts import Inputs
 from plainly.text import sentences as boundaries
-from plainly.text.sentence_aligner import align
-from plainly.text.sentence_alignment import Alignment, PlacedSentence, sentences_of
+from plainly.text.sentence_alignment import Alignment, PlacedSentence, align, sentences_of
 
 Unit = Literal["document", "paragraph", "sentence"]
 UNITS: tuple[Unit, ...] = get_args(Unit)

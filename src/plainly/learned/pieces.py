@@ -1,7 +1,7 @@
 """Texts that are longer than a model's window, in pieces that fit: nothing is left out.
 
 A piece is whole sentences where they fit, else words, else characters. A source and its output are cut together, so
-that sentences lie beside those that they were made from: by their alignment (``plainly.text.sentence_aligner``),
+that sentences lie beside those that they were made from: by their alignment (``plainly.text.sentence_alignment``),
 where what was dropped or added goes with its neighbour. Aligned sentences that do not fit into one piece are cut into
 as many pieces of each side, in order; where one side has too few sentences for that, pieces of the other lie beside
 the same piece.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from plainly.text import sentences
-from plainly.text.sentence_aligner import align
+from plainly.text.sentence_alignment import align
 
 # Part of the key under which scores are remembered: another way to cut is another score.
 VERSION = "2"

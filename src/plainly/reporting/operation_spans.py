@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from plainly.core.evalset import EvalSet
 from plainly.core.progress import Progress, unseen
 from plainly.typology.annotation import Group, Pair
-from plainly.typology.label import labeller as labeller_named
+from plainly.typology.labeller import labeller as labeller_named
 from plainly.typology.vocabulary import operations as vocabulary
 
 Span = tuple[int, int]

@@ -8,8 +8,7 @@ import numpy as np
 from plainly.core.evalset import EvalSet
 from plainly.core.progress import Progress, unseen
 from plainly.text import sentences
-from plainly.text.sentence_aligner import align
-from plainly.text.sentence_alignment import HAPPENED, Alignment
+from plainly.text.sentence_alignment import HAPPENED, Alignment, align
 
 SEVERAL = 3  # sentences of a source from which on its text is shown side by side
 # One link: places of characters in the source and in the output, flat; what happened, by its place in HAPPENED; moved.

@@ -188,7 +188,7 @@ _OF_OUTPUTS: dict[str, tuple[Callable[[EvalSet, Sequence[str]], Bools], str, str
 def _operations(sources: Sequence[str], outputs: Sequence[str]) -> list[Collection[str]]:
     """What was done to each sentence, by rules; imported when asked for, since few scores ask."""
     try:
-        module = importlib.import_module("plainly.typology.label")
+        module = importlib.import_module("plainly.typology.labeller")
     except ImportError:
         raise BadInput(
             "There are no operation labels: this installation cannot label outputs. Put them in a column named "

@@ -6,7 +6,7 @@ is a content word. English; another language replaces the file.
 
 import re
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,12 @@ _CLOSED = {word: KIND[kind] for kind, words in reversed(list(_LISTS.items())) fo
 _PUNCTUATION = {mark: KIND[kind] for kind, marks in _DATA["punctuation"].items() for mark in marks.split()}
 FUNCTION = frozenset(KIND[name] for name in _LISTS if name != "adverb")
 CONTENT = frozenset({KIND["content"], KIND["name"], KIND["number"]})
+NAME_PARTICLES: tuple[str, ...] = tuple(_DATA["names"]["particles"].split())
+_NEGATIONS = frozenset(_LISTS["negation"])
 BE = frozenset(("is", "are", "was", "were", "be", "been", "being"))
 
 _IRREGULAR = {form: base for base, forms in _DATA["irregular"].items() for form in forms.split()}
+IRREGULAR_FORMS = frozenset(_IRREGULAR)
 _ENDINGS: list[str] = _DATA["endings"]["stem"].split()
 _SUFFIXES: list[str] = _DATA["endings"]["kind"].split()
 SUFFIX = {name: number for number, name in enumerate(("", *_SUFFIXES))}
@@ -79,10 +82,9 @@ def stem(word: str) -> str:
     return word.rstrip("ey") if len(word) > 4 else word
 
 
-@cache
-def past_forms() -> frozenset[str]:
-    """The irregular forms that are listed."""
-    return frozenset(_IRREGULAR)
+def is_negation(lower: str) -> bool:
+    """Whether a lower-case word denies something: not, never, nobody, isn't."""
+    return lower in _NEGATIONS or lower.endswith(("n't", "n’t"))
 
 
 def kind(word: str, lower: str) -> int:

@@ -1,27 +1,43 @@
-"""Annotated pairs in files: Yawat, JSONL, brat and a plain table, told apart by name; or a named data set."""
+"""Annotated pairs in files: Yawat, JSONL, brat and a plain table, told apart by name; or a named data set.
+
+Yawat has two files: ``.crp`` holds three lines a pair (id, source, output), ``.aln`` one line of groups a pair:
+``ID source,tokens:output,tokens:label …``. What is read is written back byte for byte, as long as the file was
+canonical: one line feed after each line, one space between groups, and no blank lines.
+
+brat standoff is a ``.txt`` with the pairs as a ``.crp`` has them, and an ``.ann`` that points into it. A group in one
+text is one text-bound annotation with its label. A group in both texts is two of them and a relation ``Aligned``.
+Fragments stand in the order in which tokens were marked, and a confidence is an annotator's note, so that nothing is
+lost on the way there and back.
+
+SWiPE's pages are read only: its marked edits become groups of tokens, its categories labels of ours.
+"""
 
 import csv
 import io
 import json
-import math
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from plainly import data
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
 from plainly.io.lines import read_lines, read_text
 from plainly.typology.annotation import SIDES, Group, Pair
-from plainly.typology.brat import read_brat, write_brat
-from plainly.typology.swipe import read_pages
-from plainly.typology.yawat import read_pairs, write_alignment, write_corpus
+from plainly.typology.vocabulary import canonical, mapping, operation
 
 SUFFIXES = (".aln", ".ann", ".crp", ".jsonl", ".tsv")
 COLUMNS = (
     "part", "id", "label", "source_tokens", "output_tokens", "source_words", "output_words", "confidence",
     "source", "output",
 )  # fmt: skip
+# Of a source or output in brat's text: where it starts and ends, its pair, its side, and its tokens' spans.
+Place = tuple[int, int, str, str, list[tuple[int, int]]]
+_YAWAT_GROUP = re.compile(r"((?:\d+(?:,\d+)*)?):((?:\d+(?:,\d+)*)?):(\S+)")
+_BRAT_NOTE = re.compile(r"#\d+\tAnnotatorNotes (T\d+)\tconfidence ([\d.]+)")
 
 
 def load(place: str | Path) -> tuple[Pair, ...]:
@@ -34,23 +50,16 @@ def load(place: str | Path) -> tuple[Pair, ...]:
             f"{place} is neither an annotation file ({', '.join(SUFFIXES)}) nor a data set with annotations "
             "(assetann/annotations, assetann/gold, swipe/test). To annotate texts: plainly operations label"
         )
-    if path.suffix in (".aln", ".crp"):
-        alignment, corpus = path.with_suffix(".aln"), path.with_suffix(".crp")
-        texts = read_text(corpus) if corpus.is_file() else None
-        return read_pairs(read_text(alignment), texts, name=str(alignment))
-    if path.suffix == ".jsonl":
-        lines = enumerate(read_lines(path), 1)
-        return tuple(_from_record(_parsed(line, f"{path}:{at}"), f"{path}:{at}") for at, line in lines if line)
-    if path.suffix == ".ann":
-        return read_brat(read_text(path.with_suffix(".txt")), read_text(path), name=str(path))
-    return parse_table(read_text(path), name=str(path))
-
-
-def _parsed(line: str, where: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{where}: this line is not JSON: {error}. Write one annotated pair a line.") from None
+    match path.suffix:
+        case ".jsonl":
+            lines = ((line, f"{path}:{number}") for number, line in enumerate(read_lines(path), 1))
+            return tuple(_from_record(line, where) for line, where in lines if line)
+        case ".ann":
+            return read_brat(read_text(path.with_suffix(".txt")), read_text(path), name=str(path))
+        case ".tsv":
+            return parse_table(read_text(path), name=str(path))
+    alignment, corpus = path.with_suffix(".aln"), path.with_suffix(".crp")
+    return read_yawat(read_text(alignment), read_text(corpus) if corpus.is_file() else None, name=str(alignment))
 
 
 def save(pairs: Sequence[Pair], place: str | Path) -> tuple[Path, ...]:
@@ -106,11 +115,11 @@ def rows(pairs: Iterable[Pair]) -> Iterator[tuple[str, ...]]:
         if not pair.groups:
             yield (pair.part, pair.id, *[""] * 6, pair.source, pair.output)
         for group in pair.groups:
-            numbers = [" ".join(map(str, group.tokens(side))) for side in SIDES]
-            words = []
-            for side in SIDES:
-                tokens = pair.tokens(side)
-                words.append(" ".join(tokens[at] for at in group.tokens(side) if at < len(tokens)))
+            numbers = (" ".join(map(str, group.tokens(side))) for side in SIDES)
+            words = (
+                " ".join(pair.tokens(side)[at] for at in group.tokens(side) if at < len(pair.tokens(side)))
+                for side in SIDES
+            )
             confidence = "" if group.confidence is None else repr(group.confidence)
             yield (pair.part, pair.id, group.label, *numbers, *words, confidence, pair.source, pair.output)
 
@@ -139,18 +148,15 @@ def parse_table(text: str, *, name: str = "the table") -> tuple[Pair, ...]:
     return tuple(pair.checked() for pair in pairs.values())
 
 
-def _from_record(entry: Any, where: str) -> Pair:
+def _from_record(line: str, where: str) -> Pair:
     try:
-        groups = []
-        for group in entry.get("groups", ()):
-            sure = group.get("confidence")
-            confidence = None if sure is None or math.isnan(float(sure)) else float(sure)
-            groups.append(Group(tuple(group["source"]), tuple(group["output"]), group["label"], confidence))
-        for side in SIDES:
-            if not isinstance(entry[side], str):
-                raise TypeError(f"{side} is no text")
-        pair = Pair(str(entry["id"]), entry["source"], entry["output"], tuple(groups), str(entry.get("part", "")))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        entry = json.loads(line, parse_constant=lambda _: None)  # NaN is an unknown confidence
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{where}: this line is not JSON: {error}. Write one annotated pair a line.") from None
+    try:
+        names = {"id": str(entry["id"]), "part": str(entry.get("part", ""))}
+        pair = msgspec.convert(entry | names, Pair)
+    except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
         needed = "id, source, output and groups with source, output, label"
         raise BadInput(f"{where}: a record needs {needed}: {error}") from None
     return pair.checked()
@@ -159,16 +165,235 @@ def _from_record(entry: Any, where: str) -> Pair:
 def _load_named(name: str) -> tuple[Pair, ...]:
     files = data.paths(name)
     if data.card(name).reader == "edited_json":
-        return read_pages(read_text(files["source"][0]))
+        return read_swipe(read_text(files["source"][0]))
     if "alignment" not in files:
         raise BadInput(f"{name!r} holds {data.card(name).kind}, no annotations of operations. See: plainly data list")
     alignments = files["alignment"]
     if "corpus" in files:
-        return read_pairs(read_text(alignments[0]), read_text(files["corpus"][0]), name=str(alignments[0]))
+        return read_yawat(read_text(alignments[0]), read_text(files["corpus"][0]), name=str(alignments[0]))
     sources = read_lines(files["source"][0])
     pairs: list[Pair] = []
     for number, (alignment, reference) in enumerate(zip(alignments, files["reference"], strict=True)):
-        pairs += read_pairs(
+        pairs += read_yawat(
             read_text(alignment), sources=sources, outputs=read_lines(reference), part=str(number), name=str(alignment)
         )
     return tuple(pairs)
+
+
+def _parse_alignment(text: str, name: str) -> list[tuple[str, tuple[Group, ...]]]:
+    """Ids and groups, line by line; blank lines are passed over."""
+    lines = ((f"{name}:{number}", line.split()) for number, line in enumerate(text.split("\n"), 1))
+    return [(words[0], tuple(_group(group, where) for group in words[1:])) for where, words in lines if words]
+
+
+def parse_corpus(text: str, *, name: str = "the .crp file") -> dict[str, tuple[str, str]]:
+    """Source and output by id."""
+    lines = text.split("\n")
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if len(lines) % 3:
+        raise BadInput(f"{name} has {len(lines)} lines; it needs three for each pair: id, source, output.")
+    texts: dict[str, tuple[str, str]] = {}
+    for start in range(0, len(lines), 3):
+        identifier = lines[start].strip()
+        if identifier in texts:
+            raise BadInput(f"{name}:{start + 1}: the id {identifier!r} occurs twice. Give every pair its own id.")
+        texts[identifier] = (lines[start + 1], lines[start + 2])
+    return texts
+
+
+def read_yawat(
+    alignment: str,
+    corpus: str | None = None,
+    *,
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    part: str = "",
+    name: str = "the .aln file",
+) -> tuple[Pair, ...]:
+    """Pairs from the text of an ``.aln`` file and of its ``.crp``, or of sources and outputs in the same order."""
+    aligned = _parse_alignment(alignment, name)
+    if corpus is not None:
+        texts = parse_corpus(corpus)
+        missing = next((identifier for identifier, _ in aligned if identifier not in texts), None)
+        if missing is not None:
+            raise BadInput(
+                f"{name} annotates pair {missing!r}, which its .crp file does not hold. Are they of one set?"
+            )
+        sides = [texts[identifier] for identifier, _ in aligned]
+    elif sources is not None and outputs is not None:
+        if not len(aligned) == len(sources) == len(outputs):
+            raise BadInput(
+                f"{name} annotates {len(aligned)} pairs, but there are {len(sources)} sources and {len(outputs)} "
+                "outputs. Give one source and one output for each annotated pair, in the same order."
+            )
+        sides = list(zip(sources, outputs, strict=True))
+    else:
+        sides = [("", "")] * len(aligned)
+    return tuple(Pair(key, *side, groups, part).checked() for (key, groups), side in zip(aligned, sides, strict=True))
+
+
+def write_alignment(pairs: Sequence[Pair]) -> str:
+    """The text of an ``.aln`` file."""
+    return "".join(" ".join((pair.id, *map(_yawat_group, pair.groups))) + "\n" for pair in pairs)
+
+
+def write_corpus(pairs: Sequence[Pair]) -> str:
+    """The text of a ``.crp`` file."""
+    for pair in pairs:
+        if "\n" in pair.source or "\n" in pair.output:
+            raise BadInput(
+                f"{pair.where} has a line feed in a text, which a .crp file cannot hold. Write JSONL instead."
+            )
+    return "".join(f"{pair.id}\n{pair.source}\n{pair.output}\n" for pair in pairs)
+
+
+def _yawat_group(group: Group) -> str:
+    return f"{','.join(map(str, group.source))}:{','.join(map(str, group.output))}:{group.label}"
+
+
+def _group(text: str, where: str) -> Group:
+    parsed = _YAWAT_GROUP.fullmatch(text)
+    if parsed is None:
+        raise BadInput(f"{where}: cannot read the group {text!r}. A group is source,tokens:output,tokens:label.")
+    *sides, label = parsed.groups()
+    source, output = (tuple(map(int, filter(None, side.split(",")))) for side in sides)
+    return Group(source, output, canonical(label))
+
+
+def write_brat(pairs: Sequence[Pair]) -> tuple[str, str]:
+    """The texts of the ``.txt`` and the ``.ann`` file."""
+    text = write_corpus(pairs)
+    lines: list[str] = []
+    entities, relations, notes = 0, 0, 0
+    places = _places((pair.id, (pair.source, pair.output)) for pair in pairs)
+    for pair, source, output in zip(pairs, places[::2], places[1::2], strict=True):
+        spans = {"source": source[-1], "output": output[-1]}
+        for group in pair.groups:
+            names = []
+            for side in filter(group.tokens, SIDES):
+                tokens = group.tokens(side)
+                entities += 1
+                names.append(f"T{entities}")
+                fragments = _fragments([spans[side][token] for token in tokens], tokens)
+                offsets = ";".join(f"{first} {last}" for first, last in fragments)
+                words = " ".join(text[first:last] for first, last in fragments)
+                lines.append(f"T{entities}\t{group.label} {offsets}\t{words}")
+            if len(names) == 2:
+                relations += 1
+                lines.append(f"R{relations}\tAligned Arg1:{names[0]} Arg2:{names[1]}")
+            if group.confidence is not None:
+                notes += 1
+                lines.append(f"#{notes}\tAnnotatorNotes {names[0]}\tconfidence {group.confidence!r}")
+    return text, "".join(f"{line}\n" for line in lines)
+
+
+def read_brat(text: str, annotations: str, *, name: str = "the .ann file") -> tuple[Pair, ...]:
+    """Pairs from the texts of the two files, written by plainly or edited in brat."""
+    entities: dict[str, tuple[str, list[tuple[int, int]]]] = {}
+    partner: dict[str, str] = {}
+    confidence: dict[str, float] = {}
+    for number, line in enumerate(annotations.split("\n"), 1):
+        if not line.strip():
+            continue
+        fields = line.split("\t")
+        if line[0] == "T" and len(fields) >= 2:
+            label, _, offsets = fields[1].partition(" ")
+            spans = [(int(first), int(last)) for first, last in (span.split() for span in offsets.split(";"))]
+            entities[fields[0]] = canonical(label), spans
+        elif line[0] == "R" and len(fields) >= 2:
+            _, first, second = fields[1].split()
+            partner[first.partition(":")[2]] = second.partition(":")[2]
+        elif note := _BRAT_NOTE.fullmatch(line):
+            confidence[note[1]] = float(note[2])
+        elif line[0] not in "#A":
+            raise BadInput(
+                f"{name}:{number}: cannot read {line!r}. plainly reads text-bound annotations and relations."
+            )
+    groups: dict[str, list[Group]] = {}
+    corpus = parse_corpus(text, name="the .txt file")
+    places = _places(corpus.items())
+    seconds = set(partner.values())
+    for key, (label, _) in entities.items():
+        if key in seconds:
+            continue
+        marked: dict[str, tuple[int, ...]] = {"source": (), "output": ()}
+        for entity in filter(None, (key, partner.get(key))):
+            identifier, side, tokens = _tokens(entities[entity][1], places, f"{name}: {entity}")
+            marked[side] = tokens
+        groups.setdefault(identifier, []).append(Group(marked["source"], marked["output"], label, confidence.get(key)))
+    return tuple(
+        Pair(identifier, source, output, tuple(groups.get(identifier, ()))).checked()
+        for identifier, (source, output) in corpus.items()
+    )
+
+
+def _fragments(spans: list[tuple[int, int]], tokens: Sequence[int]) -> list[tuple[int, int]]:
+    """Spans of tokens that follow one another in the text are joined."""
+    joined = [spans[0]]
+    for position in range(1, len(spans)):
+        if tokens[position] == tokens[position - 1] + 1:
+            joined[-1] = (joined[-1][0], spans[position][1])
+        else:
+            joined.append(spans[position])
+    return joined
+
+
+def _places(corpus: Iterable[tuple[str, tuple[str, str]]]) -> list[Place]:
+    """The places of ids with their sources and outputs, in a file of them."""
+    places: list[Place] = []
+    start = 0
+    for identifier, texts in corpus:
+        start += len(identifier) + 1
+        for side, line in zip(SIDES, texts, strict=True):
+            spans = [(word.start() + start, word.end() + start) for word in re.finditer(r"\S+", line)]
+            places.append((start, start + len(line), identifier, side, spans))
+            start += len(line) + 1
+    return places
+
+
+def _tokens(fragments: list[tuple[int, int]], places: list[Place], where: str) -> tuple[str, str, tuple[int, ...]]:
+    for start, end, identifier, side, spans in places:
+        if start <= fragments[0][0] < end:
+            tokens = [
+                number
+                for first, last in fragments
+                for number, (begin, stop) in enumerate(spans)
+                if begin < last and stop > first
+            ]
+            return identifier, side, tuple(tokens)
+    raise BadInput(f"{where} points at offset {fragments[0][0]}, where the .txt file has no sentence.")
+
+
+def read_swipe(text: str) -> tuple[Pair, ...]:
+    """Every page of a file; edits whose category has no label with us are left out."""
+    return tuple(_pair(str(number), page) for number, page in enumerate(json.loads(text), 1))
+
+
+def _pair(identifier: str, page: Mapping[str, Any]) -> Pair:
+    source: list[str] = []
+    output: list[str] = []
+    places: dict[int, tuple[range, range]] = {}
+    for edit in page["edits"]:
+        equal = edit.get("text", "").split() if edit["type"] == "equal" else []
+        gone, new = equal + edit.get("delete", "").split(), equal + edit.get("insert", "").split()
+        places[edit["idx"]] = range(len(source), len(source) + len(gone)), range(len(output), len(output) + len(new))
+        source += gone
+        output += new
+    groups = []
+    for mark in page["annotations"]:
+        tokens = [
+            tuple(token for edit in mark["opis"] if edit in places for token in places[edit][side]) for side in (0, 1)
+        ]
+        label = _label(mark["category"], bool(tokens[0]), bool(tokens[1]))
+        if label:
+            side = operation(label).side
+            groups.append(Group(tokens[0] if side != "output" else (), tokens[1] if side != "source" else (), label))
+    return Pair(identifier, " ".join(source), " ".join(output), tuple(groups)).checked()
+
+
+def _label(category: str, in_source: bool, in_output: bool) -> str:
+    """The likeliest label of a category that can stand on the sides where the edit has words; "" where none can."""
+    sides = ((label, operation(label).side) for label in mapping("swipe").types.get(category, ()))
+    fits = (label for label, side in sides if (in_source and side != "output") or (in_output and side != "source"))
+    return next(fits, "")

@@ -19,12 +19,13 @@ from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.io.texts import Inputs, TextArguments, take
 from plainly.streaming.engines import Engine, engine
 from plainly.text.languages.detection import named, tally
-from plainly.text.pieces import is_long
-from plainly.text.sentence_aligner import align_many
+from plainly.text.sentence_alignment import align_many
+from plainly.text.word_alignment import is_long
 from plainly.typology import formats
 from plainly.typology.annotation import Pair
-from plainly.typology.label import CHUNK, TextPairs, label_task, loaded
+from plainly.typology.labeller import CHUNK, TextPairs, label_task, loaded
 from plainly.typology.sentence_alignment import sentence_counts, sentence_table
+from plainly.typology.vocabulary import SCHEMA
 
 if TYPE_CHECKING:
     from plainly.scoring.streamed import OnError
@@ -32,10 +33,9 @@ if TYPE_CHECKING:
     from plainly.streaming.corpus import Corpus
     from plainly.streaming.parts import Part
 
-SCHEMA = "plainly.operations/1"
 _ABOUT = "about.json"
 _NO_SOURCES = "Operations are what was done to the source, and no sources were given."
-_SHOWN = ("part", "id", "label", "source_words", "output_words", "confidence")
+_TABLE_COLUMNS = ("part", "id", "label", "source_words", "output_words", "confidence")
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,9 +61,9 @@ class LabelledPairs(Result):
         return payload(self, labeller=self.labeller, **documents, pairs=[formats.record(pair) for pair in self.pairs])
 
     def tables(self) -> list[Table]:
-        rows = tuple(tuple(record[column] for column in _SHOWN) for record in self.records())
+        rows = tuple(tuple(record[column] for column in _TABLE_COLUMNS) for record in self.records())
         sentences = [sentence_table(self.documents)] if self.documents else []
-        return [*sentences, Table(_SHOWN, rows, text_columns=frozenset(range(len(_SHOWN) - 1)))]
+        return [*sentences, Table(_TABLE_COLUMNS, rows, text_columns=frozenset(range(len(_TABLE_COLUMNS) - 1)))]
 
     def notes(self) -> list[Note]:
         return [*licence(self.notice), *in_pieces(count_long(self.pairs)), *self.remarks]
@@ -98,12 +98,11 @@ def in_pieces(count: int) -> list[Note]:
     """What must be known of pairs too long to be aligned at once."""
     if not count:
         return []
-    pairs = "1 pair was" if count == 1 else f"{count:,} pairs were"
-    said = (
-        f"{pairs} long (about 1,000 words a side) and labelled in pieces: what moved from one piece to another counts "
-        "as deleted and inserted."
+    message = (
+        f"{'1 pair was' if count == 1 else f'{count:,} pairs were'} long (about 1,000 words a side) and labelled in "
+        "pieces: what moved from one piece to another counts as deleted and inserted."
     )
-    return [Note(said, "warning", code="long-texts")]
+    return [Note(message, "warning", code="long-texts")]
 
 
 class LabellingOptions(TextArguments, total=False):
@@ -161,14 +160,11 @@ def unsuited(inputs: Inputs) -> tuple[Note, ...]:
     language = inputs.language or tally(inputs.evalset.sources[:200])[1]
     if language in (None, "en"):
         return ()
-    said = f"The texts are {named(language)}, and operations are labelled by words and patterns of English. Labels of"
-    return (
-        Note(
-            f"{said} words that are kept, moved or deleted may be right; others mean little.",
-            "warning",
-            "metric-language",
-        ),
+    message = (
+        f"The texts are {named(language)}, and operations are labelled by words and patterns of English. Labels of "
+        "words that are kept, moved or deleted may be right; others mean little."
     )
+    return (Note(message, "warning", "metric-language"),)
 
 
 def between(evalset: EvalSet, outputs: Sequence[str], part: str = "") -> TextPairs:
@@ -184,20 +180,19 @@ def label_texts(
     texts: Sequence[TextPairs], *, labeller: str, processes: int = 1, progress: Progress = unseen
 ) -> list[list[Pair]]:
     """The labelled pairs of each of the texts."""
-    owners: list[int] = []
-    tasks: list[TextPairs] = []
-    for number, (sources, outputs, ids, part) in enumerate(texts):
-        for start in range(0, len(sources), CHUNK):
-            chunk = slice(start, start + CHUNK)
-            owners.append(number)
-            tasks.append((sources[chunk], outputs[chunk], ids[chunk], part))
+    chunks = [
+        (number, slice(start, start + CHUNK))
+        for number, (sources, *_) in enumerate(texts)
+        for start in range(0, len(sources), CHUNK)
+    ]
+    tasks = [(*(column[chunk] for column in texts[number][:3]), texts[number][3]) for number, chunk in chunks]
     total = sum(len(sources) for sources, *_ in texts)
     # Processes take longer to start than a chunk takes to label.
     place = engine("local", processes=processes if total > CHUNK else 1)
     with progress("labelling", total=total, unit="pairs") as tell:
         done = dict(place.run(partial(label_task, labeller), tasks, tell=tell))
     labelled: list[list[Pair]] = [[] for _ in texts]
-    for task, number in enumerate(owners):
+    for task, (number, _) in enumerate(chunks):
         labelled[number] += done[task]
     return labelled
 
@@ -228,10 +223,10 @@ class LabelledCorpus(Result):
 
     def notes(self) -> list[Note]:
         reading = self.reading
-        said = [f"{self.pairs:,} pairs labelled into {self.folder} ({reading.parts} parts)"]
+        notes = [Note(f"{self.pairs:,} pairs labelled into {self.folder} ({reading.parts} parts)")]
         if reading.resumed:
-            said.append(f"{reading.resumed} of {reading.parts} parts were labelled before")
-        return [*licence(self.notice), *map(Note, said), *in_pieces(self.long), *reading.notes()]
+            notes.append(Note(f"{reading.resumed} of {reading.parts} parts were labelled before"))
+        return [*licence(self.notice), *notes, *in_pieces(self.long), *reading.notes()]
 
 
 def label_corpus(

@@ -1,6 +1,6 @@
 """The trained labeller's arithmetic, in NumPy: a table of facts, two layers that look at neighbours and counterparts.
 
-The weights are a few hundred kilobytes and were trained on ASSETann (CC-BY-NC-4.0); ``training.py`` made them, and
+The weights are a few hundred kilobytes and were trained on ASSETann (CC-BY-NC-4.0) by ``labeller_training.py``;
 ``weights/labeller-light.md`` says how well they do. No package beyond NumPy is needed to use them.
 """
 
@@ -91,8 +91,7 @@ def predict(
     source's words first, counted from 1; ``links`` of its counterpart; 0 is nobody.
     """
     neighbours, counterparts = np.concatenate(places), np.concatenate(links)
-    hidden = np.concatenate([_sum_rows(weights.table, rows) for rows in facts])
-    first = np.maximum(hidden + weights.bias, 0)
+    first = np.maximum(np.concatenate([_sum_rows(weights.table, rows) for rows in facts]) + weights.bias, 0)
     state, states = first, []
     for matrix, bias in weights.layers:
         padded = np.concatenate([np.zeros((1, state.shape[1]), dtype=np.float32), state])
@@ -102,9 +101,8 @@ def predict(
         state = np.maximum(seen @ matrix + bias, 0)
         states.append(state)
     final = np.concatenate([first, states[0] + states[1]], axis=1)
-    cut = len(facts[0])
     probabilities = []
-    for part, (matrix, bias) in zip((final[:cut], final[cut:]), weights.outputs, strict=True):
+    for part, (matrix, bias) in zip(np.split(final, [len(facts[0])]), weights.outputs, strict=True):
         scores = part @ matrix + bias
         raised = np.exp(scores - scores.max(axis=1, keepdims=True))
         probabilities.append(raised / raised.sum(axis=1, keepdims=True))

@@ -12,8 +12,7 @@ from plainly.core.result import Note, Record, Result, Table
 from plainly.io.alignments import SUFFIXES, read_alignments, record, write_alignments
 from plainly.io.consistency import check_length
 from plainly.io.texts import TextArguments, take
-from plainly.text.sentence_aligner import align_many
-from plainly.text.sentence_alignment import HAPPENED, Alignment
+from plainly.text.sentence_alignment import HAPPENED, Alignment, align_many
 from plainly.text.words import words
 
 _SCHEMA = "plainly.align/1"
@@ -124,17 +123,17 @@ def _aligned_anew(known: Mapping[str, Alignment], *, encoder: bool) -> dict[str,
     return dict(zip(known, align_many(sources, outputs, encoder=encoder), strict=True))
 
 
-def _agreement(known: Mapping[str, Alignment], found: Mapping[str, Alignment]) -> list[Record]:
+def _agreement(known: Mapping[str, Alignment], ours: Mapping[str, Alignment]) -> list[Record]:
     """Precision, recall and F1 of single links, beside those of a baseline that counts words in common."""
     return [
-        {"aligner": "plainly", **_f1(known, {name: one.edges for name, one in found.items()})},
+        {"aligner": "plainly", **_f1(known, {name: one.edges for name, one in ours.items()})},
         {"aligner": "words in common", **_f1(known, {name: _overlapping(one) for name, one in known.items()})},
     ]
 
 
-def _f1(known: Mapping[str, Alignment], found: Mapping[str, frozenset[tuple[int, int]]]) -> Record:
-    hits = sum(len(found[name] & one.edges) for name, one in known.items())
-    links, truth = sum(map(len, found.values())), sum(len(one.edges) for one in known.values())
+def _f1(known: Mapping[str, Alignment], ours: Mapping[str, frozenset[tuple[int, int]]]) -> Record:
+    hits = sum(len(ours[name] & one.edges) for name, one in known.items())
+    links, truth = sum(map(len, ours.values())), sum(len(one.edges) for one in known.values())
     precision, recall = hits / max(links, 1), hits / max(truth, 1)
     both = precision + recall
     return {"precision": precision, "recall": recall, "f1": 2 * precision * recall / both if both else 0.0}

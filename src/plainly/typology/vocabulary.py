@@ -7,10 +7,14 @@ from typing import Literal, get_args
 
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.files import read_shipped
+from plainly.core.result import Listing
 
 Side = Literal["source", "output", "both"]
 Computational = Literal["add", "delete", "replace", "other"]
 Linguistic = Literal["lexical", "syntactic", "morphological", "discourse", "order", "consistency", "error"]
+SCHEMA = "plainly.operations/1"
+_FIELDS = ("label", "guide", "paper", "title", "side", "computational", "linguistic", "definition")
+_EXPLAINED = 3  # So few operations are explained; more are listed.
 NONE = "none"  # What a token carries that stands in no group; not an operation.
 
 
@@ -99,11 +103,12 @@ def resolve(names: str | Iterable[str]) -> frozenset[str]:
         elif known(name):
             labels.add(canonical(name))
         else:
-            names_known = (*all_labels(), *_classes())
-            raise UnknownName("operation or class of operations", name, names_known, see="plainly operations typology")
+            names = (*all_labels(), *_classes())
+            raise UnknownName("operation or class of operations", name, names, see="plainly operations typology")
     if not labels:
-        ways = "Give labels or classes: synonym,lexical. See: plainly operations typology"
-        raise BadInput(f"No operation was named. {ways}")
+        raise BadInput(
+            "No operation was named. Give labels or classes: synonym,lexical. See: plainly operations typology"
+        )
     return frozenset(labels)
 
 
@@ -128,3 +133,30 @@ def mapping(name: str) -> OtherTypology:
     if name not in mappings():
         raise UnknownName("typology", name, mappings(), see="plainly operations typology --mapping NAME")
     return mappings()[name]
+
+
+def glossary(names: str | None = None) -> Listing:
+    """The operations that names stand for (labels, or classes such as ``lexical``), or all."""
+    wanted = resolve(names) if names else all_labels()
+    chosen = [entry for entry in operations() if entry.label in wanted]
+    rows = [{name: getattr(entry, name) for name in _FIELDS} for entry in chosen]
+    examples = [entry.example for entry in chosen]
+    explained = [row | {"example": example} for row, example in zip(rows, examples, strict=True)]
+    columns = {"label": "label", "guide": "guide", "side": "side", "computational": "class", "linguistic": "kind"}
+    if len(chosen) > _EXPLAINED:
+        columns["title"] = "what it is"
+    else:
+        columns |= {"definition": "what it is", "example": "example"}
+        texts = map("{source} → {output}  ({groups})".format_map, examples)
+        rows = [row | {"example": text} for row, text in zip(rows, texts, strict=True)]
+    return Listing({"schema": SCHEMA, "operations": explained}, tuple(rows), columns)
+
+
+def typology_mapping(name: str) -> Listing:
+    """How another typology's types correspond to our labels: salsa, ts-anno, easse or swipe."""
+    other = mapping(name)
+    fields = {"source": other.source, "types": dict(other.types), "back": dict(other.back)}
+    rows = tuple({"type": theirs, "labels": ", ".join(ours) or "–"} for theirs, ours in other.types.items())
+    columns = {"type": other.name, "labels": "ours, the likeliest first"}
+    about = f"{other.title}. {other.source} {other.lossy}"
+    return Listing({"schema": SCHEMA, "mapping": other.name, **fields}, rows, columns, about)

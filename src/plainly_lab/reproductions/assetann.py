@@ -27,8 +27,8 @@ from plainly.io.lines import read_lines
 from plainly.metrics.edits import Edits
 from plainly.typology import formats
 from plainly.typology.annotation import Pair
-from plainly.typology.profiles import counts, profile
-from plainly.typology.relations import correlations, leave_one_out, regression
+from plainly.typology.metric_correlations import correlations, leave_one_out, regression
+from plainly.typology.operations import counts, profile
 from plainly.typology.vocabulary import all_labels
 from plainly_lab.reproductions.cells import ORIGINS, Cell, Origin, RecipeOptions, Values, cells_of, published
 

@@ -16,8 +16,7 @@ import numpy as np
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Better, Floats, Needs
 from plainly.metrics.means import CheckedMetric, ratio
-from plainly.text.sentence_aligner import align_many
-from plainly.text.sentence_alignment import Alignment
+from plainly.text.sentence_alignment import Alignment, align_many
 from plainly.text.words import words
 
 _LISTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

@@ -10,8 +10,7 @@ from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats
 from plainly.metrics.means import MeanMetric, ratio
 from plainly.text.languages import language as known_language
-from plainly.text.sentence_aligner import align_many
-from plainly.text.sentence_alignment import HAPPENED, Alignment
+from plainly.text.sentence_alignment import HAPPENED, Alignment, align_many
 
 _BLOCK = 64  # documents whose alignments are held at once
 _OF_SOURCE = (*(name for name in HAPPENED if name != "added"), "moved")

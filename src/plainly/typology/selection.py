@@ -15,7 +15,7 @@ from plainly.core.errors import BadInput, way
 from plainly.core.evalset import EvalSet
 from plainly.typology.annotation import Pair, squeeze
 from plainly.typology.formats import load
-from plainly.typology.label import labeller
+from plainly.typology.labeller import labeller
 from plainly.typology.vocabulary import resolve
 
 ANNOTATED = "assetann/annotations"
@@ -43,8 +43,10 @@ class Selection:
         return tuple(outputs[at] for at in self.kept)
 
     def __str__(self) -> str:
-        counted = f"{self.references} of {self.references_before} references"
-        text = f"{len(self.kept)} of {self.items_before} items and {counted}"
+        text = (
+            f"{len(self.kept)} of {self.items_before} items and "
+            f"{self.references} of {self.references_before} references"
+        )
         if self.items_without_references:
             text += f"; {self.items_without_references} items have no reference left and were removed"
         return text
@@ -110,9 +112,9 @@ def select(
             chosen = tuple(compress(references, (_fits(known, wanted, unwanted) for known in row)))
         if references and not chosen:
             bare += 1
-            continue
-        kept.append(at)
-        kept_references.append(chosen)
+        else:
+            kept.append(at)
+            kept_references.append(chosen)
     positions = np.array(kept, dtype=np.intp)
     part = replace(evalset[positions], references=tuple(kept_references))
     return Selection(part, positions, len(evalset), int(evalset.reference_counts.sum()), bare, unlabelled)
@@ -133,8 +135,10 @@ def choose(
     selection = select(evalset, reference_labels(evalset, annotated), share=share, **conditions)
     if selection.unlabelled == selection.references_before:
         named, now = (way(f"operations={what!r}", f"--operations {what}") for what in ("FILE", "auto"))
-        ways = f"Name their annotations ({named}), or let plainly label them ({now})."
-        raise BadInput(f"None of the references is annotated with operations. {ways}")
+        raise BadInput(
+            "None of the references is annotated with operations. "
+            f"Name their annotations ({named}), or let plainly label them ({now})."
+        )
     if not len(selection.kept):
         raise BadInput("No item is left that has what was asked for. See: plainly operations profile")
     said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in conditions.items() if value)

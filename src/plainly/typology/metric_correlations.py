@@ -4,7 +4,6 @@ Correlation looks at one operation at a time. Regression asks how well all of th
 and is judged on sources that it was not fitted to.
 """
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
@@ -22,7 +21,7 @@ from plainly.stats.resample import Floats
 from plainly.typology.annotation import Pair, squeeze
 from plainly.typology.features import Ints
 from plainly.typology.labelling import Annotated, annotated, payload
-from plainly.typology.profiles import counts, labels_in
+from plainly.typology.operations import counts, labels_in
 
 Estimator = Literal["lasso", "ridge", "linear", "tree", "forest"]
 
@@ -61,17 +60,19 @@ class OperationCorrelations(Result):
         return [{"part": part, **asdict(row)} for part, rows in self.parts.items() for row in rows]
 
     def json(self) -> Record:
-        parts: Record = {part: {} for part in self.parts}
-        for row in self.records():
-            parts[row.pop("part")][row.pop("label")] = row
+        numbers = ("rho", "p_value", "n")
+        parts = {
+            part: {row.label: {name: getattr(row, name) for name in numbers} for row in rows}
+            for part, rows in self.parts.items()
+        }
         return payload(self, metric=self.metric, pairs=self.pairs, parts=parts)
 
     def tables(self) -> list[Table]:
         header = ("operation", *(f"{part} {what}" for part in self.parts for what in ("rho", "p")))
-        rows = []
-        for same in zip(*self.parts.values(), strict=True):
-            cells = (cell for row in same for cell in (_cell(row.rho, 3), _cell(row.p_value, 4)))
-            rows.append((same[0].label, *cells))
+        rows = (
+            (same[0].label, *(cell for row in same for cell in (_cell(row.rho, 3), _cell(row.p_value, 4))))
+            for same in zip(*self.parts.values(), strict=True)
+        )
         return [Table(header, tuple(rows))]
 
 
@@ -206,23 +207,26 @@ def regression(
     """
     if model not in get_args(Estimator):
         raise UnknownName("model", model, get_args(Estimator), see="plainly operations regress --help")
-    selection = _sklearn("model_selection")
+    with needing("Regression on operations", package="scikit-learn", extra="regression"):
+        from sklearn import model_selection
     defined = ~np.isnan(values)
     inputs, target = table[defined].astype(np.float64), values[defined]
     names, members = np.unique(np.array([squeeze(group) for group in groups])[defined], return_inverse=True)
     if len(names) < folds:
-        fewer = way("folds=", "--folds")
-        raise BadInput(f"There are {len(names)} sources, too few for {folds} folds. Give a smaller {fewer}.")
-    splits = list(selection.GroupKFold(n_splits=folds).split(inputs, target, members))
+        raise BadInput(
+            f"There are {len(names)} sources, too few for {folds} folds. Give a smaller {way('folds=', '--folds')}."
+        )
+    splits = list(model_selection.GroupKFold(n_splits=folds).split(inputs, target, members))
     fitted = _estimator(model, alpha, splits).fit(inputs, target)
     if alpha is None and model in ("lasso", "ridge"):
         alpha = float(fitted.alpha_)
-    held_out = selection.cross_val_score(_estimator(model, alpha, splits), inputs, target, cv=splits, scoring="r2")
-    weights = map(float, getattr(fitted, "coef_", ()))
+    held_out = model_selection.cross_val_score(
+        _estimator(model, alpha, splits), inputs, target, cv=splits, scoring="r2"
+    )
     return Regression(
         alpha=alpha,
         intercept=float(getattr(fitted, "intercept_", np.nan)),
-        coefficients=dict(zip(labels, weights, strict=False)),
+        coefficients=dict(zip(labels, map(float, getattr(fitted, "coef_", ())), strict=False)),
         r2=float(fitted.score(inputs, target)),
         r2_held_out=float(np.mean(held_out)),
         n=len(target),
@@ -230,21 +234,22 @@ def regression(
 
 
 def _estimator(model: Estimator, alpha: float | None, splits: Any) -> Any:
-    linear = _sklearn("linear_model")
-    if model == "lasso":
-        return linear.LassoCV(cv=splits) if alpha is None else linear.Lasso(alpha=alpha)
-    if model == "ridge":
-        return linear.RidgeCV(alphas=np.logspace(-2, 4, 25), cv=splits) if alpha is None else linear.Ridge(alpha=alpha)
-    if model == "linear":
-        return linear.LinearRegression()
-    if model == "tree":
-        return _sklearn("tree").DecisionTreeRegressor(max_depth=5, min_samples_leaf=20, random_state=0)
-    return _sklearn("ensemble").RandomForestRegressor(n_estimators=100, min_samples_leaf=10, random_state=0)
+    from sklearn import ensemble, linear_model, tree
 
-
-def _sklearn(module: str) -> Any:
-    with needing("Regression on operations", package="scikit-learn", extra="regression"):
-        return importlib.import_module(f"sklearn.{module}")
+    match model, alpha:
+        case "lasso", None:
+            return linear_model.LassoCV(cv=splits)
+        case "lasso", _:
+            return linear_model.Lasso(alpha=alpha)
+        case "ridge", None:
+            return linear_model.RidgeCV(alphas=np.logspace(-2, 4, 25), cv=splits)
+        case "ridge", _:
+            return linear_model.Ridge(alpha=alpha)
+        case "linear", _:
+            return linear_model.LinearRegression()
+        case "tree", _:
+            return tree.DecisionTreeRegressor(max_depth=5, min_samples_leaf=20, random_state=0)
+    return ensemble.RandomForestRegressor(n_estimators=100, min_samples_leaf=10, random_state=0)
 
 
 def _cell(value: float, decimals: int) -> str:

@@ -20,9 +20,8 @@ from plainly.text.lexicon import Words
 from plainly.text.parse import Parser
 from plainly.typology.annotation import SIDES, Pair, token_labels
 from plainly.typology.features import Ints
-from plainly.typology.label import Labeller
+from plainly.typology.labeller import Labeller, batches, facts
 from plainly.typology.network import NEIGHBOURS, NetworkWeights
-from plainly.typology.pipeline import batches, facts
 
 LabelSets = tuple[Sequence[str], Sequence[str]]  # those of the source, those of the output
 
