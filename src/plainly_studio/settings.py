@@ -6,10 +6,10 @@ given.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
 from sqlalchemy import Connection
 from starlette.responses import Response
 
@@ -43,7 +43,7 @@ LONG = ("instructions", "consent")
 def flat(project: Project) -> dict[str, Any]:
     """Every setting by name."""
     whole: dict[str, Any] = {}
-    for name, value in asdict(project).items():
+    for name, value in to_builtins(project).items():
         if isinstance(value, dict):
             whole |= {f"{name}.{key}": inner for key, inner in value.items()}
         else:

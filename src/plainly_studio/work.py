@@ -5,6 +5,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
+from msgspec import to_builtins
 from sqlalchemy import Connection, select, update
 from starlette.responses import Response
 
@@ -167,11 +168,11 @@ def about(call: Call) -> dict[str, Any]:
     }
     if project.task == "rating":
         told["scales"] = [
-            {**asdict(scale), "points": scale.points if len(scale.points) <= _MOST_POINTS else []}
+            {**to_builtins(scale), "points": scale.points if len(scale.points) <= _MOST_POINTS else []}
             for scale in project.scales
         ]
     elif project.task == "operations":
         told["labels"] = list(labels.labels().values())
     else:
-        told["ranking"] = asdict(project.ranking)
+        told["ranking"] = to_builtins(project.ranking)
     return told
