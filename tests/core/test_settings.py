@@ -56,7 +56,7 @@ def test_values_are_kept_as_they_were_written(tmp_path: Path) -> None:
         ('name = "x"\n[[scales]]\nname = "s"\nminimum = "1"', ("scales[1].minimum must be a number",)),
         ('name = "x"\n[[scales]]\nname = "s"\nuntil = "2030-01-31"', ("scales[1].until must be a date",)),
         ('name = "x"\n[[scales]]\nname = "s"\n[[scales]]\nname = "t"\nminimum = 9', ("scales[2]", "at most 5")),
-        ('name = "x"\nname = ', ("not TOML", "line 2")),
+        ('name = "x"\noverlap = x\n', ("not TOML", "line 2")),
     ],
 )
 def test_what_is_wrong_is_named(text: str, words: tuple[str, ...], tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from msgspec import structs
 
 from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName, did_you_mean, way
-from plainly.core.settings import NonEmpty, Number, Settings, convert_settings, read_toml
+from plainly.core.settings import Number, Settings, convert_settings, read_toml
 from plainly.io.faults import output_faults
 
 Side = Literal[">=", "<="]
@@ -98,10 +98,14 @@ class Margin:
 class Waiver(Settings, frozen=True):
     """A finding that is ignored, why, and until when."""
 
-    rule: NonEmpty
-    reason: NonEmpty
+    rule: str
+    reason: str
     until: datetime.date
     item: str | int = ""  # every item where none is named
+
+    def __post_init__(self) -> None:
+        if not self.rule.strip() or not self.reason.strip():
+            raise ValueError("a waiver names its rule and its reason.")
 
     def covers(self, rule: str, item: str, today: datetime.date) -> bool:
         return self.rule == rule and self.item in ("", item) and today <= self.until
@@ -144,24 +148,26 @@ class Rules:
 class CorpusRules(Settings, frozen=True):
     """The table ``[corpus]`` of a rules file."""
 
-    require: tuple[NonEmpty, ...] = ()
-    not_worse_than: tuple[NonEmpty, ...] = ()
+    require: tuple[str, ...] = ()
+    not_worse_than: tuple[str, ...] = ()
     baseline: Literal["", "needed"] = ""
 
 
 class ItemRules(Settings, frozen=True):
     """The table ``[items]`` of a rules file."""
 
-    require: tuple[NonEmpty, ...] = ()
+    require: tuple[str, ...] = ()
     forbid: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
-    words: tuple[NonEmpty, ...] = ()
+    words: tuple[str, ...] = ()
     allow: str | Number | None = None
 
     def __post_init__(self) -> None:
         for code in (*self.forbid, *self.never):
             if code not in FAULTS:
                 raise ValueError(f"unknown fault {code!r}.{did_you_mean(code, FAULTS)} Allowed: {', '.join(FAULTS)}.")
+        if not all(word.strip() for word in self.words):
+            raise ValueError("words must not be empty.")
         if not 0 <= (self.share or 0) < 1:
             raise ValueError(f'allow must be a share, from "0%" to less than "100%", not {self.allow!r}.')
 
@@ -180,7 +186,7 @@ class ItemRules(Settings, frozen=True):
 class RulesFile(Settings, frozen=True):
     """A rules file as it was written; with a preset it adds to the preset's rules."""
 
-    preset: NonEmpty | None = None
+    preset: str | None = None
     corpus: CorpusRules = CorpusRules()
     items: ItemRules = ItemRules()
     waive: tuple[Waiver, ...] = ()

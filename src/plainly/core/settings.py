@@ -1,7 +1,8 @@
 """Settings that people write in TOML: each kind of file is one ``Settings`` class, which msgspec checks.
 
 Unknown keys are refused, because a misspelt key that is ignored costs a week. Every error names the file, the key and
-what is allowed there. Checks that no type expresses are in ``__post_init__`` and raise ``ValueError``.
+what is allowed there. Checks that no type expresses are in ``__post_init__`` and raise ``ValueError``; they are not
+written as ``msgspec.Meta``, which can crash the interpreter when it exits (msgspec issue 717).
 """
 
 import datetime
@@ -9,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import inspect
@@ -18,7 +19,6 @@ from plainly.core.errors import BadInput, did_you_mean
 from plainly.core.files import read_whole
 
 T = TypeVar("T")
-NonEmpty = Annotated[str, msgspec.Meta(pattern=r"\S")]
 Number = int | float  # whole numbers stay whole, as they were written
 _DATES = (datetime.date, datetime.datetime, datetime.time)
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
@@ -107,8 +107,6 @@ def _describe(info: inspect.Type) -> str:
     if isinstance(info, inspect.UnionType):
         parts = [_describe(member) for member in info.types]
         return "a number" if parts == ["a whole number", "a number"] else " or ".join(parts)
-    if isinstance(info, inspect.StrType) and info.pattern:
-        return "text that is not empty"
     if isinstance(info, inspect.LiteralType):
         return f"one of {', '.join(map(repr, info.values))}"
     if isinstance(info, (inspect.VarTupleType, inspect.ListType)):
