@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Row, bindparam, delete, insert, select, updat
 
 from plainly_studio import schema, tasks
 from plainly_studio.assignments import laid_out, take
+from plainly_studio.guard import Refusal, invalid
 from plainly_studio.project import Project
-from plainly_studio.refusal import Refusal, invalid
 
 LARGEST_ANSWER = 64 * 1024
 MOST_REVISIONS = 50

@@ -252,6 +252,4 @@ def _with_protocol(project: Project, values: Mapping[str, Any]) -> Project:
     protocol = convert_settings(
         read_shipped(__file__, f"protocols/{project.protocol}.toml"), Protocol, where=f"the protocol {project.protocol}"
     )
-    return replace(
-        project, scales=protocol.scales, instructions=project.instructions or protocol.instructions.strip()
-    )
+    return replace(project, scales=protocol.scales, instructions=project.instructions or protocol.instructions.strip())

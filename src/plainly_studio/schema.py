@@ -8,7 +8,18 @@ they were. Times are seconds since 1970. A column has a value unless it is marke
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text, UniqueConstraint,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
 )  # fmt: skip
 
 metadata = MetaData()
