@@ -24,8 +24,8 @@ from starlette.routing import Route
 from plainly_studio import guard, owner_pages, people, rater_pages
 from plainly_studio.context import OWNER_COOKIE, SESSION_COOKIE, VISIT_COOKIE, Call, Studio, reply
 from plainly_studio.guard import Refusal
+from plainly_studio.store import disk_full
 from plainly_studio.wording import translate_refusal
-from plainly_studio.writer import disk_full
 
 Access = Literal["public", "rater", "owner"]
 

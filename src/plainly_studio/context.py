@@ -22,9 +22,8 @@ from plainly_studio.guard import Address, Limiter, Refusal, invalid
 from plainly_studio.ledger import Ledger
 from plainly_studio.people import Person, Secret
 from plainly_studio.project import Project
-from plainly_studio.store import Store, fact, keep_fact, note
+from plainly_studio.store import Store, Transaction, fact, keep_fact, note
 from plainly_studio.wording import page_text
-from plainly_studio.writer import Transaction
 
 T = TypeVar("T")
 HERE = Path(__file__).parent

@@ -27,7 +27,7 @@ from plainly.people.ratings import guess_scale
 from plainly.people.studio_exports import true
 from plainly.stats.resample import Floats
 from plainly_studio import people, schema, tasks
-from plainly_studio.answers import fingerprint
+from plainly_studio.assignments import fingerprint
 from plainly_studio.creation import Items, NewProject, add_items, make_item
 from plainly_studio.exports import COLUMNS
 from plainly_studio.project import Project, parse_project

@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from sqlalchemy import Connection, delete, select, update
 from starlette.responses import Response
 
-from plainly_studio import answers, assignments, payment, people, schema, tasks
+from plainly_studio import assignments, payment, people, schema, tasks
 from plainly_studio.context import MEDIA, OWNER_COOKIE, SESSION_COOKIE, VISIT_COOKIE, Call, reply
 from plainly_studio.guard import Refusal, integer, invalid
 from plainly_studio.store import note
@@ -181,7 +181,7 @@ async def answer(call: Call) -> Response:
     sent["seconds"] = None if seconds is None else min(max(float(seconds), 0.0), 1e7)
 
     def work(connection: Connection) -> tuple[dict[str, Any], int]:
-        told = answers.submit(connection, call.studio.project, call.person.id, assignment_id, **sent)
+        told = assignments.submit(connection, call.studio.project, call.person.id, assignment_id, **sent)
         return told, assignments.answered(connection, call.person.id)
 
     told, count = await call.studio.write(work)
@@ -193,7 +193,7 @@ async def answer(call: Call) -> Response:
 async def draft(call: Call) -> Response:
     """Keep unfinished work."""
     number, payload = integer(call.data.get("assignment"), "assignment"), call.data.get("payload")
-    await call.studio.write(lambda connection: answers.save_draft(connection, call.person.id, number, payload))
+    await call.studio.write(lambda connection: assignments.save_draft(connection, call.person.id, number, payload))
     return reply({"assignment": number, "saved": True})
 
 
@@ -202,7 +202,7 @@ async def more_time(call: Call) -> Response:
     number, now = integer(call.data.get("assignment"), "assignment"), time.time()
 
     def work(connection: Connection) -> float:
-        row = answers.own_assignment(connection, call.person.id, number)
+        row = assignments.own_assignment(connection, call.person.id, number)
         return assignments.extend(connection, call.studio.project, row, now)
 
     return reply({"assignment": number, "expires_at": await call.studio.write(work)})
@@ -221,7 +221,7 @@ async def answered(call: Call) -> Response:
 
     def work(connection: Connection) -> list[dict[str, Any]]:
         return [
-            {**assignments.present(connection, call.studio.project, row.id), "answer": answers.public(row.payload)}
+            {**assignments.present(connection, call.studio.project, row.id), "answer": assignments.public(row.payload)}
             for row in connection.execute(latest).all()
         ]
 
@@ -308,7 +308,7 @@ async def preview_answer(call: Call) -> Response:
     checked = tasks.check(project, call.data.get("payload"), whole, len(json.loads(row.outputs)))
     told: dict[str, Any] = {"assignment": number, "entry": 0, "revision": 1, "late": False}
     if row.kind == "training":
-        told["feedback"] = answers.feedback(project, checked, row)
+        told["feedback"] = assignments.feedback(project, checked, row)
     return reply(told, 201)
 
 

@@ -130,7 +130,7 @@ def test_a_recipe_names_what_it_does_not_know(tmp_path: Path) -> None:
         path.write_text(text, encoding="utf-8")
         with pytest.raises(BadInput, match=message):
             Recipe.read(path)
-    with pytest.raises(BadInput, match="absent.toml"):
+    with pytest.raises(BadInput, match=r"absent\.toml"):
         Recipe.read(tmp_path / "absent.toml")
 
 

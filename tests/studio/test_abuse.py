@@ -163,7 +163,7 @@ def test_an_error_of_any_kind_carries_the_headers_and_logs_no_text(
 
     with caplog.at_level(logging.DEBUG):
         for fault, status in ((broken, 503), (wrong, 500)):
-            monkeypatch.setattr(rater_pages.answers, "submit", fault)
+            monkeypatch.setattr(rater_pages.assignments, "submit", fault)
             answer = one.answer(item, {**four(), "comment": secret})
             assert answer.status_code == status
             assert "default-src 'none'" in answer.headers["content-security-policy"]
