@@ -43,8 +43,9 @@ _MEDIA = {
 async def dashboard(call: Call) -> Response:
     """The dashboard; its script asks for the figures."""
     stopped = await call.studio.read(partial(fact, key="stopped"))
-    told: dict[str, Any] = {"stopped": stopped, "warnings": warnings(call.studio)}
-    return call.page("owner.html", formats=exports.FORMATS, here="owner", **told)
+    return call.page(
+        "owner.html", formats=exports.FORMATS, here="owner", stopped=stopped, warnings=warnings(call.studio)
+    )
 
 
 async def live_figures(call: Call) -> Response:
@@ -116,7 +117,7 @@ def _decision(call: Call, ledger: Ledger, project: Project, number: int) -> dict
     ]
     if by and not marks:
         raise Refusal(422, "invalid", "This rater has not marked the item.")
-    return {"groups": marks[0] if marks else [], "by": by}
+    return {"groups": next(iter(marks), []), "by": by}
 
 
 async def trail_page(call: Call) -> Response:
@@ -195,8 +196,16 @@ async def people_page(call: Call, link: str = "") -> Response:
 
     invitations, raters = await studio.read(work)
     ids = [name for name in studio.project.crowd.parameters if any(row[name] for row in raters)]
-    shown: dict[str, Any] = {"invitations": invitations, "raters": raters, "ids": ids, "link": link, "day": day}
-    return call.page("people.html", here="people", lists=payment.LISTS, **shown)
+    return call.page(
+        "people.html",
+        here="people",
+        lists=payment.LISTS,
+        invitations=invitations,
+        raters=raters,
+        ids=ids,
+        link=link,
+        day=day,
+    )
 
 
 async def invite(call: Call) -> Response:
@@ -317,7 +326,7 @@ def compare_file(project: Project, file: Path | None) -> tuple[dict[str, tuple[A
         return {}, str(error)
 
 
-async def settings_page(call: Call, problem: str = "") -> Response:
+async def settings_page(call: Call) -> Response:
     """The form, and what the file says otherwise."""
     differs, unreadable = compare_file(call.studio.project, call.studio.file)
     current = {
@@ -325,8 +334,9 @@ async def settings_page(call: Call, problem: str = "") -> Response:
         for name, value in flatten_settings(call.studio.project).items()
     }
     fields = [(name, title, current[name], name in LONG) for name, title in EDITABLE.items()]
-    told: dict[str, Any] = {"fields": fields, "differs": differs, "editable": EDITABLE, "unreadable": unreadable}
-    return call.page("settings.html", here="settings", problem=problem, **told)
+    return call.page(
+        "settings.html", here="settings", fields=fields, differs=differs, editable=EDITABLE, unreadable=unreadable
+    )
 
 
 async def save_settings(call: Call) -> Response:
@@ -362,14 +372,13 @@ async def _apply(call: Call, values: Mapping[str, str]) -> Response:
 def warnings(studio: Studio) -> list[str]:
     """What an owner has to know before anything else."""
     differs, unreadable = compare_file(studio.project, studio.file)
-    told = []
-    if differs:
-        told.append(f"The study's file says otherwise than the running study ({', '.join(differs)}). See Settings.")
-    if unreadable:
-        told.append(f"The study's file cannot be read: {unreadable}")
-    if studio.foreign_secret:
-        told.append(
-            "The .secret file is not the one that this study began with. Completion codes that were given out do not "
-            "match any more, and people from a crowd platform are not known again. Put the first file back."
-        )
-    return told
+    secret = (
+        "The .secret file is not the one that this study began with. Completion codes that were given out do not match "
+        "any more, and people from a crowd platform are not known again. Put the first file back."
+    )
+    sentences = {
+        f"The study's file says otherwise than the running study ({', '.join(differs)}). See Settings.": differs,
+        f"The study's file cannot be read: {unreadable}": unreadable,
+        secret: studio.foreign_secret,
+    }
+    return [sentence for sentence, applies in sentences.items() if applies]

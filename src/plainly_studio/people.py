@@ -30,6 +30,7 @@ from plainly_studio.project import Project
 from plainly_studio.store import note
 
 InvitationKind = Literal["person", "crowd", "owner"]
+Outcome = Literal["complete", "returned", "screened-out"]
 SESSION_SECONDS = 30 * 24 * 3600.0
 rater, invitation, session = schema.rater, schema.invitation, schema.session
 _WHO = (  # asked with every request, so it is put together once
@@ -72,6 +73,7 @@ class Person:
     session: str
     state: str = "active"  # who left or is excluded gets nothing more
     crowd: str = "{}"
+    outcome: Outcome | None = None  # what their work came to, once it has ended
 
 
 def hashed(token: str) -> str:
@@ -132,7 +134,7 @@ def who(connection: Connection, token: str) -> Person | None:
     if row is None or row.expires_at < time.time() or row.state == "removed":
         return None
     state = "excluded" if row.excluded_at is not None else row.state
-    return Person(row.id, row.pseudonym, row.role, row.token_hash, state, row.crowd)
+    return Person(row.id, row.pseudonym, row.role, row.token_hash, state, row.crowd, row.outcome)
 
 
 def revoke(connection: Connection, invitation_id: int) -> None:

@@ -5,6 +5,7 @@ import re
 import secrets
 import time
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,30 +49,33 @@ async def static(call: Call) -> Response:
 
 async def show_invitation(call: Call) -> Response:
     """What one is invited to, and the button. Nothing is used up by looking."""
-    studio = call.studio
-    token = call.request.path_params["token"]
-    invitation = await studio.read(lambda connection: people.find_invitation(connection, token))
+    studio, token = call.studio, call.request.path_params["token"]
+    invitation = await studio.read(partial(people.find_invitation, token=token))
     visit = call.request.cookies.get(VISIT_COOKIE) or secrets.token_urlsafe(24)
     crowd = {name: call.data[name] for name in studio.project.crowd.parameters if call.data.get(name)}
-    workload = await studio.read(lambda connection: payment.workload(connection, studio.project))
-    told: dict[str, Any] = {"crowd": crowd, "workload": workload, "owner": invitation.kind == "owner"}
-    told["preview"] = crowd.get("assignmentId") == _NOT_ACCEPTED
-    page = studio.page("join.html", token=token, page_token=studio.page_token(visit), **told)
+    workload = await studio.read(partial(payment.workload, project=studio.project))
+    page = studio.page(
+        "join.html",
+        token=token,
+        page_token=studio.page_token(visit),
+        crowd=crowd,
+        workload=workload,
+        owner=invitation.kind == "owner",
+        preview=crowd.get("assignmentId") == _NOT_ACCEPTED,
+    )
     _set_cookie(call, page, VISIT_COOKIE, visit, 3600)
     return page
 
 
 async def accept_invitation(call: Call) -> Response:
     """Take the invitation up: consent is checked, a session begins."""
-    studio = call.studio
-    project = studio.project
-    token = call.request.path_params["token"]
+    studio, project, token = call.studio, call.studio.project, call.request.path_params["token"]
     crowd = {name: call.text(name, "", longest=200) for name in project.crowd.parameters if call.data.get(name)}
-    invitation = await studio.read(lambda connection: people.find_invitation(connection, token))
-    if project.consent and invitation.kind != "owner" and call.data.get("consent") != "yes":
+    invitation = await studio.read(partial(people.find_invitation, token=token))
+    owner = invitation.kind == "owner"
+    if project.consent and not owner and call.data.get("consent") != "yes":
         raise Refusal(422, "consent", "Taking part needs your consent. Go back, read the text and tick the box.")
     session = await studio.write(lambda connection: people.accept(connection, project, studio.secret, token, crowd))
-    owner = invitation.kind == "owner"
     response = studio.redirect("/owner" if owner else "/work")
     _set_cookie(call, response, OWNER_COOKIE if owner else SESSION_COOKIE, session, int(people.SESSION_SECONDS))
     return response
@@ -122,10 +126,10 @@ async def claim(call: Call) -> Response:
     numbers = [integer(number, "have") for number in have]
     project = studio.project
 
-    def work(connection: Connection) -> tuple[assignments.Claim, payment.Outcome | None]:
+    def work(connection: Connection) -> tuple[assignments.Claim, people.Outcome | None]:
         if person.state in ("left", "excluded"):
             claimed = assignments.Claim((), "left", assignments.answered(connection, person.id), None, 0)
-            return claimed, payment.recorded(connection, person.id) if person.state == "left" else None
+            return claimed, person.outcome if person.state == "left" else None
         claimed = assignments.claim(connection, project, person.id, want=want, have=numbers, now=time.time())
         outcome = None if claimed.items or numbers else payment.outcome_of(project, claimed.state, claimed.done)
         if outcome is not None:
@@ -146,7 +150,7 @@ async def stop_work(call: Call) -> Response:
     studio, person = call.studio, call.person
     project, withdraw = studio.project, call.data.get("withdraw") is True
 
-    def work(connection: Connection) -> tuple[int, payment.Outcome]:
+    def work(connection: Connection) -> tuple[int, people.Outcome]:
         count, done = assignments.answered(connection, person.id), assignments.done(connection, person.id)
         if withdraw:
             people.erase(connection, person.pseudonym, by=person.pseudonym, action="withdraw")
