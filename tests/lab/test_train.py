@@ -125,7 +125,7 @@ def test_a_recipe_names_what_it_does_not_know(tmp_path: Path) -> None:
         ("[fit]\nepoch = 1", r"recipe.toml.*fit.*'epoch'.*'epochs'"),
         ("fit = 3", r"recipe.toml.*fit must be a table, not 3"),
         ("[fit]\nepochs = 'three'", r"recipe.toml.*fit\.epochs must be a number, not 'three'"),
-        ("span = ", r"recipe.toml is not TOML.*line 1"),
+        ("span = x\n", r"recipe.toml is not TOML.*line 1"),
     ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(BadInput, match=message):
