@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import inspect
@@ -18,8 +18,12 @@ from msgspec import inspect
 from plainly.core.errors import BadInput, did_you_mean
 from plainly.core.files import read_whole
 
+# Whole numbers stay whole, as they were written. To a type checker every whole number is a float as well.
+if TYPE_CHECKING:
+    Number = float
+else:
+    Number = int | float
 T = TypeVar("T")
-Number = int | float  # whole numbers stay whole, as they were written
 _DATES = (datetime.date, datetime.datetime, datetime.time)
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _UNKNOWN, _MISSING = "Object contains unknown field ", "Object missing required field "
