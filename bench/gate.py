@@ -20,9 +20,9 @@ import numpy as np
 
 import plainly
 from plainly.auditing.attack import ATTACKS, SystemOutputs
-from plainly.checks.corpus_rules import decide_margin
+from plainly.checks.decisions import decide_margin
 from plainly.checks.gate import gate
-from plainly.checks.rules import Margin, Rules, preset
+from plainly.checks.rules import Margin, Rules, load_preset
 from plainly.core.evalset import EvalSet
 from plainly.core.sampling import Sampling
 from plainly.scoring.scores import Evaluation, Scores
@@ -116,14 +116,14 @@ def speed() -> list[tuple[str, str]]:
     evalset = plainly.load("asset/test")
     sources = [text for _ in range(28) for text in evalset.sources][:10_000]
     outputs = [row[place % len(row)] for place in range(28) for row in evalset.references][:10_000]
-    quick = tuple(limit for limit in preset("plain").items if limit.spec == "compression")
-    rules = dataclasses.replace(preset("plain"), items=quick)
+    quick = tuple(limit for limit in load_preset("plain").items if limit.spec == "compression")
+    rules = dataclasses.replace(load_preset("plain"), items=quick)
     start = time.perf_counter()
     gate(sources=sources, outputs=outputs, rules=rules)
     whole = time.perf_counter() - start
     pairs = list(zip(evalset.sources, (row[0] for row in evalset.references), strict=True))
     times = {}
-    for name, chosen in (("without learned metrics", rules), ("preset plain", preset("plain"))):
+    for name, chosen in (("without learned metrics", rules), ("preset plain", load_preset("plain"))):
         plainly.check(pairs[0][1], source=pairs[0][0], rules=chosen)
         start = time.perf_counter()
         for pair in pairs[:100]:
@@ -147,7 +147,7 @@ def main() -> None:
     args = parser.parse_args()
     header = ("attack", "what it does", "outputs", "flagged", "runs stopped")
     tables = {
-        "attacks": markdown(header, attacked(preset(args.preset), args.references)),
+        "attacks": markdown(header, attacked(load_preset(args.preset), args.references)),
         "baseline": markdown(("differences between items", "items", "passes"), simulated(runs=args.runs)),
         "speed": markdown(("what", "time"), speed()),
     }

@@ -6,24 +6,71 @@ The database is given, or named by ``PLAINLY_STUDIO_DATABASE``, or a SQLite file
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
+from plainly.core import formatting
 from plainly.core.errors import BadInput
 from plainly.core.progress import Progress, unseen
+from plainly.core.result import Note, Record, Result, Table
 from plainly.io.files import PathLike
 from plainly.people.rankings import Choice
 from plainly.people.ratings import Judgements
 from plainly_studio import creation, exports, imports, payment, people
+from plainly_studio.creation import LOCAL_URL, SCHEMA, NewProject
 from plainly_studio.ledger import Ledger
 from plainly_studio.live import overview
 from plainly_studio.people import InvitationKind, Secret
 from plainly_studio.project import Project, ProjectOptions, read_project, write_project
-from plainly_studio.results import LOCAL_URL, Invitations, NewProject, Status
 from plainly_studio.store import Store
 
 DATABASE = "PLAINLY_STUDIO_DATABASE"
+
+
+@dataclass(frozen=True, repr=False)
+class Invitations(Result):
+    """Links for people; they are shown here and never again."""
+
+    links: tuple[str, ...]
+
+    def records(self) -> list[Record]:
+        return [{"link": link} for link in self.links]
+
+    def json(self) -> Record:
+        return {"schema": SCHEMA, "links": list(self.links)}
+
+    def tables(self) -> list[Table]:
+        return []
+
+    def notes(self) -> list[Note]:
+        return [Note(link, "claim") for link in self.links]
+
+
+@dataclass(frozen=True, repr=False)
+class Status(Result):
+    """A running project in figures: those of the owner's page (see ``live.overview``)."""
+
+    figures: dict[str, Any]
+
+    def records(self) -> list[Record]:
+        return [{name: value for name, value in row.items() if name != "growth"} for row in self.figures["agreement"]]
+
+    def json(self) -> Record:
+        return {"schema": SCHEMA, **self.figures}
+
+    def tables(self) -> list[Table]:
+        figures = self.figures
+        caption = f"{figures['answers']} of {figures['wanted']} answers by {len(figures['raters'])} raters"
+        rows = [
+            (row["name"], *(formatting.number(row[name], 3) for name in ("alpha", "low", "high")), str(row["compared"]))
+            for row in figures["agreement"]
+        ]
+        return [Table(("of", "alpha", "low", "high", "compared"), tuple(rows), caption=caption)]
+
+    def notes(self) -> list[Note]:
+        flagged = [row for row in self.figures["raters"] if row["reasons"]]
+        return [Note(f"Rater {row['rater']}: {'; '.join(row['reasons'])}") for row in flagged]
 
 
 def create(
@@ -64,14 +111,14 @@ def serve(
 
     ``expose`` is needed for an address that other machines can reach; ``public_url`` is what a proxy in front calls it.
     """
-    from plainly_studio import server, settings
+    from plainly_studio import owner_pages, server
     from plainly_studio.context import Studio
     from plainly_studio.guard import Address
 
     address = Address(public_url.rstrip("/"), Address().hosts | {host})
     studio = Studio(Store(_database(Path(file), database)), _secret(Path(file)), address, file=Path(file))
     name = studio.project.name  # A database without a project is an error now and not at the first request.
-    for warning in settings.warnings(studio):
+    for warning in owner_pages.warnings(studio):
         ready(f"Attention: {warning}")
 
     def tell(url: str) -> None:

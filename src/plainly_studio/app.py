@@ -1,12 +1,15 @@
-"""The application: each row of the route table behind the guard that its access asks for."""
+"""The application: the route table, and each of its rows behind the guard that its access asks for.
+
+Who may call what stands beside the path. The security tests are generated from this list.
+"""
 
 import json
 import logging
 import re
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 from sqlalchemy import Connection
@@ -18,11 +21,68 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from plainly_studio import guard, people, words
+from plainly_studio import guard, owner_pages, people, rater_pages
 from plainly_studio.context import OWNER_COOKIE, SESSION_COOKIE, VISIT_COOKIE, Call, Studio, reply
-from plainly_studio.refusal import Refusal
-from plainly_studio.routes import ENDPOINTS, Endpoint
-from plainly_studio.writer import disk_full
+from plainly_studio.guard import Refusal
+from plainly_studio.store import disk_full
+from plainly_studio.wording import translate_refusal
+
+Access = Literal["public", "rater", "owner"]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One path and method, who may use it, and what answers."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    access: Access
+    handler: Callable[[Call], Awaitable[Response]]
+    limited: bool = True
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint("GET", "/", "public", rater_pages.start),
+    Endpoint("GET", "/health", "public", rater_pages.health, limited=False),
+    Endpoint("GET", "/static/{name}", "public", rater_pages.static, limited=False),
+    Endpoint("GET", "/join/{token}", "public", rater_pages.show_invitation),
+    Endpoint("POST", "/join/{token}", "public", rater_pages.accept_invitation),
+    Endpoint("GET", "/work", "rater", rater_pages.work_page),
+    Endpoint("POST", "/leave", "rater", rater_pages.end_session),
+    Endpoint("GET", "/api/me", "rater", rater_pages.me),
+    Endpoint("POST", "/api/claim", "rater", rater_pages.claim),
+    Endpoint("POST", "/api/answer", "rater", rater_pages.answer),
+    Endpoint("POST", "/api/draft", "rater", rater_pages.draft),
+    Endpoint("POST", "/api/more-time", "rater", rater_pages.more_time),
+    Endpoint("POST", "/api/exit", "rater", rater_pages.stop_work),
+    Endpoint("GET", "/api/answered", "rater", rater_pages.answered),
+    Endpoint("GET", "/owner", "owner", owner_pages.dashboard),
+    Endpoint("GET", "/owner/people", "owner", owner_pages.people_page),
+    Endpoint("GET", "/owner/disagreements", "owner", owner_pages.disagreements_page),
+    Endpoint("GET", "/owner/trail", "owner", owner_pages.trail_page),
+    Endpoint("GET", "/owner/export/{name}", "owner", owner_pages.export),
+    Endpoint("GET", "/owner/backup", "owner", owner_pages.backup),
+    Endpoint("GET", "/api/live", "owner", owner_pages.live_figures),
+    Endpoint("POST", "/owner/invite", "owner", owner_pages.invite),
+    Endpoint("POST", "/owner/revoke", "owner", owner_pages.revoke),
+    Endpoint("POST", "/owner/remove", "owner", owner_pages.remove),
+    Endpoint("POST", "/owner/exclude", "owner", owner_pages.exclude),
+    Endpoint("POST", "/owner/restore", "owner", owner_pages.restore),
+    Endpoint("POST", "/owner/erase", "owner", owner_pages.erase),
+    Endpoint("GET", "/owner/settings", "owner", owner_pages.settings_page),
+    Endpoint("POST", "/owner/settings", "owner", owner_pages.save_settings),
+    Endpoint("POST", "/owner/settings/file", "owner", owner_pages.take_file_settings),
+    Endpoint("POST", "/owner/stop", "owner", owner_pages.stop),
+    Endpoint("POST", "/owner/adjudicate", "owner", owner_pages.adjudicate),
+    Endpoint("POST", "/owner/leave", "owner", rater_pages.end_session),
+    Endpoint("GET", "/preview", "owner", rater_pages.preview_page),
+    Endpoint("GET", "/preview/api/me", "owner", rater_pages.preview_me),
+    Endpoint("GET", "/preview/api/answered", "owner", rater_pages.preview_nothing),
+    Endpoint("POST", "/preview/api/claim", "owner", rater_pages.preview_claim),
+    Endpoint("POST", "/preview/api/answer", "owner", rater_pages.preview_answer),
+    Endpoint("POST", "/preview/api/draft", "owner", rater_pages.preview_nothing),
+)
+
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 log = logging.getLogger("plainly_studio")
@@ -41,7 +101,7 @@ def build(studio: Studio) -> Starlette:
 
     async def fault(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        return _refused(studio, request, _FAULTS.get(status) or Refusal(status, "http", "This did not work."))
+        return _refused(studio, request, _FAULTS.get(status) or Refusal(status, "http", "This did not rater_pages."))
 
     return Starlette(
         routes=[Route(row.path, _guarded(studio, row), methods=[row.method]) for row in ENDPOINTS],
@@ -153,7 +213,7 @@ def _refused(studio: Studio, request: Request, refusal: Refusal) -> Response:
     if "/api/" in path or path == "/health":  # a script asked, not a person
         response = reply(refusal.body, refusal.status)
     else:
-        message = words.refusal(studio.project.language, str(refusal.body["error"]), refusal.message)
+        message = translate_refusal(studio.project.language, str(refusal.body["error"]), refusal.message)
         response = studio.page("error.html", status=refusal.status, message=message)
     if "retry_after" in refusal.more:
         response.headers["retry-after"] = str(int(refusal.more["retry_after"]) + 1)

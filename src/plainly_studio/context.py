@@ -18,14 +18,12 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from plainly.core.tables import jsonable
 from plainly_studio import payment
-from plainly_studio.guard import Address, Limiter
+from plainly_studio.guard import Address, Limiter, Refusal, invalid
 from plainly_studio.ledger import Ledger
 from plainly_studio.people import Person, Secret
 from plainly_studio.project import Project
-from plainly_studio.refusal import Refusal, invalid
-from plainly_studio.store import Store, fact, keep_fact, note
-from plainly_studio.words import said
-from plainly_studio.writer import Transaction
+from plainly_studio.store import Store, Transaction, fact, keep_fact, note
+from plainly_studio.wording import page_text
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -94,7 +92,7 @@ class Studio:
 
     def page(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """A page from its template."""
-        common = {"base": self.address.base, "project": self.project, "t": partial(said, self.project.language)}
+        common = {"base": self.address.base, "project": self.project, "t": partial(page_text, self.project.language)}
         text = self.templates.get_template(name).render(**common, **values)
         return HTMLResponse(text.encode("utf-8", "replace"), status)
 

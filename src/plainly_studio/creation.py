@@ -7,6 +7,7 @@ import random
 import re
 import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,46 @@ from plainly import data, io
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.progress import Progress, unseen
-from plainly_studio import labels, people, schema
+from plainly.core.result import Note, Record, Result, Table
+from plainly_studio import people, schema, wording
 from plainly_studio.project import Project, TaskName, with_path
-from plainly_studio.results import NewProject
 from plainly_studio.store import Store, create_tables, keep_fact, note, shown
+
+SCHEMA = "plainly.studio/1"
+LOCAL_URL = "http://127.0.0.1:8000"
+
+
+@dataclass(frozen=True, repr=False)
+class NewProject(Result):
+    """A project that was made: where its data are, what it began with, and the path of its first owner's link."""
+
+    project: str
+    database: str
+    owner_path: str
+    items: int
+    raters: int = 0
+    answers: int = 0
+    file: str = ""
+    wrote_file: bool = False
+
+    def records(self) -> list[Record]:
+        return [{name: value for name, value in asdict(self).items() if name not in ("file", "wrote_file")}]
+
+    def json(self) -> Record:
+        return {"schema": SCHEMA, **self.records()[0]}
+
+    def tables(self) -> list[Table]:
+        return []
+
+    def notes(self) -> list[Note]:
+        wrote = [Note(f"Wrote {self.file}.")] if self.wrote_file else []
+        return [
+            Note(f"{LOCAL_URL}{self.owner_path}", "claim"),
+            Note("This is your owner link: it is shown only now, and works until you revoke it."),
+            *wrote,
+            Note(f"{self.project}: {self.items} items, {self.raters} raters, {self.answers} answers."),
+            Note(f"It is ready in {self.database}. Next: plainly studio serve {self.file}"),
+        ]
 
 
 def create(
@@ -186,7 +223,7 @@ def _expected(project: Project, expected: Any, outputs: Iterable[str], where: st
         return {"cannot_judge": True}
     shapes: dict[TaskName, tuple[str, type, Iterable[str]]] = {
         "rating": ("values", dict, [scale.name for scale in project.scales]),
-        "operations": ("labels", list, labels.labels()),
+        "operations": ("labels", list, wording.labels()),
         "ranking": ("best", str, outputs),
     }
     key, shape, possible = shapes[project.task]

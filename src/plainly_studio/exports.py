@@ -13,6 +13,8 @@ import zipfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import asdict
 
+from msgspec import to_builtins
+
 from plainly.core.errors import BadInput
 from plainly.core.result import Record
 from plainly.core.tables import delimited, jsonable
@@ -104,7 +106,7 @@ _UNKNOWN = dict.fromkeys(("question", "minimum", "maximum", "low", "high", "step
 
 
 def _rating_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
-    scales = {scale.name: asdict(scale) for scale in project.scales}
+    scales = {scale.name: to_builtins(scale) for scale in project.scales}
     for rating in _ratings(project, unit, answer):
         scale = {name: value for name, value in scales.get(rating.dimension, _UNKNOWN).items() if name != "name"}
         yield {"dimension": rating.dimension, "rating": rating.value if rating.said else None, **scale}
@@ -113,7 +115,7 @@ def _rating_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[
 def _ranking_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
     choice, outputs = asdict(_choice(unit, answer)), dict(unit.outputs)
     texts = {"shown": choice["shown"], "outputs": [outputs[system] for system in choice["shown"]]}
-    yield {**choice, **asdict(project.ranking)} | {
+    yield {**choice, **to_builtins(project.ranking)} | {
         name: json.dumps(cell, ensure_ascii=False) for name, cell in texts.items()
     }
 

@@ -1,7 +1,8 @@
 """Between the network and the handlers: what is refused before a handler sees it, and what every response carries.
 
-Access is part of the route table (see ``routes``): a route that says nothing is not served. A request that changes
-something must come from our own page, shown twice: by its Origin and by a token that only our page was given.
+Access is part of the route table (see ``app``): a route that does not name its access is not served. A request that
+changes something must come from our own page, which is shown twice: by its Origin, and by a token that only our page
+was given.
 """
 
 import asyncio
@@ -16,7 +17,20 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from plainly_studio.refusal import Refusal, invalid
+
+class Refusal(Exception):
+    """Raised inside a transaction it undoes it; raised in a handler it becomes the answer."""
+
+    def __init__(self, status: int, code: str, message: str, **more: Any) -> None:
+        super().__init__(message)
+        self.status, self.message, self.more = status, message, more
+        self.body = {"error": code, "message": message, **more}
+
+
+def invalid(field: str, message: str) -> Refusal:
+    """The refusal of a request for one of its fields."""
+    return Refusal(422, "invalid", message, field=field)
+
 
 SAFE = frozenset({"GET", "HEAD"})
 LONGEST_BODY = 256 * 1024

@@ -1,11 +1,14 @@
-"""Public ratings and annotations as a project: to look at, to continue, and to prove that nothing is lost on the way.
+"""Public ratings and annotations, and what a study exported, as a new project: to look at, to continue, to compare.
 
 A set's own rater ids are pseudonyms already and are kept, so that what is exported can be compared with what came in.
+From an export of the studio, scales, revisions, times and exclusions come back as they were.
 """
 
+import datetime
 import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,15 +19,18 @@ from sqlalchemy import Connection, insert, select
 from plainly import data
 from plainly.core.errors import BadInput
 from plainly.core.progress import Progress, unseen
-from plainly.io.tables import Sheet
+from plainly.io.lines import read_lines
+from plainly.io.tables import Sheet, read_table, table_format
+from plainly.people import studio_exports
 from plainly.people.rating_tables import AVERAGED, ratings_in, roles_of, table_of
 from plainly.people.ratings import guess_scale
+from plainly.people.studio_exports import true
 from plainly.stats.resample import Floats
 from plainly_studio import people, schema, tasks
-from plainly_studio.answers import fingerprint
-from plainly_studio.creation import Items, add_items, make_item
+from plainly_studio.assignments import fingerprint
+from plainly_studio.creation import Items, NewProject, add_items, make_item
+from plainly_studio.exports import COLUMNS
 from plainly_studio.project import Project, parse_project
-from plainly_studio.results import NewProject
 from plainly_studio.store import Store, create_tables, keep_fact, note, shown
 
 
@@ -67,10 +73,8 @@ def import_set(store: Store, name: str, *, progress: Progress = unseen) -> NewPr
 
 
 def _load(name: str, progress: Progress) -> Load:
-    from plainly_studio import own_tables
-
     if Path(name).is_file():
-        return own_tables.load(name) or _ratings(name, table_of(name))
+        return _load_export(name) or _ratings(name, table_of(name))
     card = data.card(name)
     if card.kind == "annotations":
         return _annotations(name)
@@ -111,7 +115,7 @@ def _ratings(name: str, table: Sheet) -> Load:
             continue  # computed from the ratings beside it, and on no scale
         if rating.rater == AVERAGED and "rater" not in roles:
             raise BadInput(f"{name} holds means, not each rater's ratings: a project needs raters.")
-        source, output, comment = (_text(cells, row) for cells in texts.values())
+        source, output, comment = (_text(cells and cells[row]) for cells in texts.values())
         key = (rating.system, rating.item, output)
         place = items.place(key, source, [(rating.system, output)], name=rating.item)
         answer = answers.setdefault((place, rating.rater), {"values": {}})
@@ -122,10 +126,6 @@ def _ratings(name: str, table: Sheet) -> Load:
     scales = [_scale(dimension, np.array(values)) for dimension, values in ranges.items()]
     project = parse_project({"name": name, "task": "rating", "scales": scales})
     return Load(project, items.rows, [PastAnswer(place, rater, answer) for (place, rater), answer in answers.items()])
-
-
-def _text(cells: Sequence[object] | None, row: int) -> str:
-    return "" if cells is None or cells[row] is None else str(cells[row])
 
 
 def _pairwise(name: str, progress: Progress) -> Load:
@@ -200,3 +200,151 @@ def _store(connection: Connection, load: Load, name: str) -> str:
         )
     note(connection, "command line", "import", {"name": name, "answers": len(entries)})
     return people.owner_path(connection)
+
+
+_SCALE = ("question", "minimum", "maximum", "low", "high", "step", "level")
+
+
+def _load_export(name: str) -> Load | None:
+    """The study in a file that the studio exported; None for any other file."""
+    if name.endswith(".jsonl"):
+        lines = read_lines(name)
+        with suppress(ValueError):
+            first = json.loads(lines[0])
+            if isinstance(first, dict) and first.get("kind") == "project":
+                return _whole_study(name, lines)
+    if table_format(name) is None or not studio_exports.is_ours(table := studio_exports.plain(read_table(name))):
+        return None
+    task = next((task for task, columns in COLUMNS.items() if set(columns) <= set(table.columns)), None)
+    if task is None:
+        return None
+    if not len(table):
+        raise BadInput(f"{name} holds no answers.")
+    readers = {"rating": _exported_ratings, "ranking": _exported_rankings, "operations": _exported_operations}
+    return readers[task](name, table)
+
+
+def _place(items: Items, row: Mapping[str, Any], outputs: list[tuple[str, str]] | None = None, **more: Any) -> int:
+    source, name = _text(row["source"]), _text(row["item"])
+    written = outputs or [(_text(row["system"]), _text(row["output"]))]
+    return items.place((more.get("kind"), name, source, *written), source, written, name=name, **more)
+
+
+def _answer(row: Mapping[str, Any], place: int, payload: dict[str, Any]) -> PastAnswer:
+    if true(row["cannot_judge"]):
+        payload = {"cannot_judge": True}
+    if _text(row.get("comment")):
+        payload["comment"] = _text(row["comment"])
+    seconds = row["seconds"]
+    return PastAnswer(
+        place,
+        _text(row["rater"]),
+        payload,
+        revision=int(row["revision"] or 1),
+        late=true(row["late"]),
+        overtime=true(row["overtime"]),
+        seconds=None if seconds in (None, "") else float(seconds),
+        at=datetime.datetime.fromisoformat(str(row["at"])).timestamp(),
+    )
+
+
+def _text(cell: object) -> str:
+    return "" if cell is None else str(cell)
+
+
+def _whole(cell: Any) -> float:
+    number = float(cell)
+    return int(number) if number.is_integer() else number
+
+
+def _excluded(rows: list[dict[str, Any]]) -> dict[str, str]:
+    return {_text(row["rater"]): "excluded" for row in rows if true(row["excluded"])}
+
+
+def _exported_ratings(name: str, table: Sheet) -> Load:
+    items, answers, rows = Items(), dict[tuple[int, str], PastAnswer](), list(table.records())
+    scales: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        place = _place(items, row)
+        value = None if row["rating"] in (None, "") else float(row["rating"])
+        scales.setdefault(_text(row["dimension"]), {key: row[key] for key in _SCALE})
+        answer = answers.setdefault((place, _text(row["rater"])), _answer(row, place, {"values": {}}))
+        if "values" in answer.payload:
+            answer.payload["values"][_text(row["dimension"])] = value
+    numbers = ("minimum", "maximum", "step")
+    described = [
+        {"name": key, **{part: _whole(cell) if part in numbers else _text(cell) for part, cell in scale.items()}}
+        for key, scale in scales.items()
+    ]
+    project = parse_project({"name": name, "task": "rating", "scales": described})
+    return Load(project, items.rows, list(answers.values()), _excluded(rows))
+
+
+def _exported_rankings(name: str, table: Sheet) -> Load:
+    items, answers, rows = Items(), [], list(table.records())
+    for row in rows:
+        systems, texts = _list(row["shown"]), _list(row["outputs"])
+        place = _place(items, row, sorted(zip(systems, texts, strict=True)))
+        choice: dict[str, Any] = {"shown": systems}
+        if true(row["tie"]):
+            choice["tie"] = True
+        for end in ("best", "worst"):
+            if row[end]:
+                choice |= {end: systems.index(row[end]), f"{end}_system": row[end]}
+        answers.append(_answer(row, place, {"choice": choice}))
+    how = {"method": rows[0]["method"], "ties": true(rows[0]["ties"]), "question": rows[0]["question"]}
+    project = parse_project({"name": name, "task": "ranking", "ranking": how})
+    return Load(project, items.rows, answers, _excluded(rows))
+
+
+def _list(cell: Any) -> list[str]:
+    return [str(text) for text in (json.loads(cell) if isinstance(cell, str) else cell)]
+
+
+def _exported_operations(name: str, table: Sheet) -> Load:
+    items, answers, rows = Items(), dict[tuple[int, str], PastAnswer](), list(table.records())
+    for row in rows:
+        place = _place(items, row, tokens=_text(row["tokens"]))
+        answer = answers.setdefault((place, _text(row["rater"])), _answer(row, place, {"groups": []}))
+        if row["labels"] and "groups" in answer.payload:
+            group: dict[str, Any] = {
+                side: [int(number) for number in _text(row[f"{side}_tokens"]).split(",") if number]
+                for side in ("source", "output")
+            }
+            answer.payload["groups"].append({**group, "labels": _text(row["labels"]).split(",")})
+    data = {"tokens": rows[0]["tokens"]}
+    project = parse_project({"name": name, "task": "operations", "data": data})
+    return Load(project, items.rows, list(answers.values()), _excluded(rows))
+
+
+def _whole_study(name: str, lines: Sequence[str]) -> Load:
+    try:
+        return _exported_entries([json.loads(line) for line in lines])
+    except (ValueError, KeyError, TypeError):
+        again = "plainly studio export PROJECT --format entries.jsonl"
+        raise BadInput(
+            f"{name} is a study that was exported, but damaged or cut off. Export it again: {again}"
+        ) from None
+
+
+def _exported_entries(lines: list[dict[str, Any]]) -> Load:
+    """The whole study; only items that nobody answered are not there."""
+    project: Project = parse_project(lines[0]["project"])
+    items, answers, decisions = Items(), [], []
+    place_of: dict[tuple[str, str], int] = {}
+    excluded: dict[str, str] = {}
+    for line in lines[1:]:
+        at = datetime.datetime.fromisoformat(line["at"]).timestamp()
+        if line["kind"] == "adjudication":
+            if (line["item"], line["system"]) in place_of:
+                decisions.append((place_of[line["item"], line["system"]], line["answer"], at))
+            continue
+        outputs = [(output["system"], output["text"]) for output in line["outputs"]]
+        more = {name: line[name] for name in ("kind", "tokens", "expected")}
+        place = _place(items, line, outputs, **more)
+        place_of.setdefault((line["item"], items.rows[place]["system"]), place)
+        kept = {name: line[name] for name in ("revision", "late", "overtime", "seconds")}
+        answers.append(PastAnswer(place, line["rater"], line["answer"], at=at, **kept))
+        if line.get("excluded") is not None:
+            excluded[line["rater"]] = line["excluded"]
+    return Load(project, items.rows, answers, excluded, decisions)

@@ -8,7 +8,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from sqlalchemy import Connection, func, select, update
@@ -16,10 +16,9 @@ from sqlalchemy import Connection, func, select, update
 from plainly.core.tables import delimited
 from plainly.people.studio_exports import harmless
 from plainly_studio import schema
-from plainly_studio.people import Person, Secret
+from plainly_studio.people import Outcome, Person, Secret
 from plainly_studio.project import Project
 
-Outcome = Literal["complete", "returned", "screened-out"]
 _TIMED = 20
 _READING = 60 / 200  # seconds a word
 _DECIDING = {"rating": 5.0, "ranking": 8.0, "operations": 45.0}  # seconds a question
@@ -48,12 +47,6 @@ def record(connection: Connection, rater_id: int, outcome: Outcome) -> None:
     """Keep what somebody's work came to, with the first time at which it did."""
     other = rater.c.outcome.is_(None) | (rater.c.outcome != outcome)
     connection.execute(update(rater).where(rater.c.id == rater_id, other).values(outcome=outcome, ended_at=time.time()))
-
-
-def recorded(connection: Connection, rater_id: int) -> Outcome | None:
-    """What somebody's work came to when it ended."""
-    outcome: Outcome | None = connection.execute(select(rater.c.outcome).where(rater.c.id == rater_id)).scalar()
-    return outcome
 
 
 def code(project: Project, secret: Secret, outcome: str, pseudonym: str) -> str:

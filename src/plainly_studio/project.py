@@ -3,57 +3,52 @@
 Every key that is not known is an error, because a misspelt ``overlapp`` that is ignored costs a week of ratings.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict
 
-from plainly.core.errors import BadInput, UnknownName, did_you_mean
-from plainly.core.files import read_shipped, read_toml, typed, write_whole
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from plainly.core.errors import BadInput, UnknownName
+from plainly.core.files import read_shipped, write_whole
+from plainly.core.settings import Number, Settings, convert_settings, read_toml
 from plainly.stats.agreement import AlphaDistance
 
 TaskName = Literal["rating", "operations", "ranking"]
-TASKS: tuple[TaskName, ...] = get_args(TaskName)
 # For a study that does not say: with a fixed number of ratings more sentences always beat more raters, and beyond two
 # raters a sentence nothing was gained (Schwarzer and Kauchak 2018, section 3.2). ``plainly plan`` works it out anew.
 _OVERLAP = 2
 _PROTOCOLS = Path(__file__).parent / "protocols"
 
 
-@dataclass(frozen=True)
-class RatingScale:
+class RatingScale(Settings, frozen=True):
     """One question with a numeric answer; ``level`` says how agreement on it is measured."""
 
     name: str
     question: str
-    minimum: float
-    maximum: float
+    minimum: Number
+    maximum: Number
     low: str = ""
     high: str = ""
-    step: float = 1
+    step: Number = 1
     level: AlphaDistance = "ordinal"
 
     def __post_init__(self) -> None:
         if not self.minimum < self.maximum or self.step <= 0:
-            raise BadInput(f"The scale {self.name!r} must have minimum < maximum and a step above 0.")
-        if self.level not in get_args(AlphaDistance):
-            known = ", ".join(get_args(AlphaDistance))
-            raise BadInput(f"The scale {self.name!r} has level {self.level!r}. Known: {known}.")
+            raise ValueError(f"The scale {self.name!r} must have minimum < maximum and a step above 0.")
 
     @property
-    def points(self) -> tuple[float, ...]:
+    def points(self) -> tuple[Number, ...]:
         """Every value that can be given."""
         count = round((self.maximum - self.minimum) / self.step) + 1
         return tuple(self.minimum + at * self.step for at in range(count))
 
 
-@dataclass(frozen=True)
-class Data:
+class Data(Settings, frozen=True):
     """Where items come from: files or a named set, and the systems whose outputs are judged."""
 
     test_set: str = ""
@@ -65,8 +60,7 @@ class Data:
     tokens: Literal["spaces", "words"] = "words"  # what operations are marked on
 
 
-@dataclass(frozen=True)
-class Ranking:
+class Ranking(Settings, frozen=True):
     """Two outputs side by side, or the best and the worst of several."""
 
     method: Literal["pairwise", "best-worst"] = "pairwise"
@@ -75,50 +69,44 @@ class Ranking:
     question: str = "Which version is easier to read and understand?"
 
     def __post_init__(self) -> None:
-        if self.method not in ("pairwise", "best-worst"):
-            raise BadInput(f"Unknown ranking method {self.method!r}. Known: pairwise, best-worst.")
         if not 3 <= self.size <= 8:
-            raise BadInput(f"Best-worst ranking shows 3 to 8 outputs, not {self.size}.")
+            raise ValueError(f"Best-worst ranking shows 3 to 8 outputs, not {self.size}.")
 
 
-@dataclass(frozen=True)
-class Assignment:
+class Assignment(Settings, frozen=True):
     """Who gets what: how many people an item, how long it is theirs, how much one person does."""
 
     overlap: int = _OVERLAP
     early: int = 20  # so many items get all their people first, so that agreement is known from the first hour
-    lease_minutes: float = 30
+    lease_minutes: Number = 30
     ahead: int = 3
     per_rater: int = 0  # 0: no limit
 
     def __post_init__(self) -> None:
         if self.overlap < 1 or self.lease_minutes <= 0 or not 1 <= self.ahead <= 10:
-            raise BadInput("assignment needs overlap >= 1, lease_minutes > 0 and ahead from 1 to 10.")
+            raise ValueError("assignment needs overlap >= 1, lease_minutes > 0 and ahead from 1 to 10.")
 
 
-@dataclass(frozen=True)
-class Stop:
+class Stop(Settings, frozen=True):
     """When no more is handed out: after so many answers, or when every system's mean is known well enough."""
 
     answers: int = 0
-    half_width: float = 0.0
+    half_width: Number = 0.0
 
 
-@dataclass(frozen=True)
-class QualityControl:
+class QualityControl(Settings, frozen=True):
     """Items that teach, test and watch. Each file is JSONL with source, output, expected and feedback."""
 
     training: str = ""
     qualification: str = ""
-    pass_share: float = 0.7
+    pass_share: Number = 0.7
     checks: str = ""
     check_every: int = 20
-    tolerance: float = 1.0
-    time_limit_seconds: float = 0.0
+    tolerance: Number = 1.0
+    time_limit_seconds: Number = 0.0
 
 
-@dataclass(frozen=True)
-class Crowd:
+class Crowd(Settings, frozen=True):
     """What a crowd platform passes in the link, and what it wants back."""
 
     parameters: tuple[str, ...] = (
@@ -139,8 +127,7 @@ class Crowd:
     frame: tuple[str, ...] = ()  # origins that may show the study in a frame, for example https://www.mturk.com
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(Settings, frozen=True):
     """Everything that the TOML file says, with the protocol's and the papers' defaults filled in."""
 
     name: str
@@ -155,27 +142,31 @@ class Project:
     comments: bool = True
     cannot_judge: bool = True
     scales: tuple[RatingScale, ...] = ()
-    data: Data = field(default_factory=Data)
-    ranking: Ranking = field(default_factory=Ranking)
-    assignment: Assignment = field(default_factory=Assignment)
-    stop: Stop = field(default_factory=Stop)
-    quality: QualityControl = field(default_factory=QualityControl)
-    crowd: Crowd = field(default_factory=Crowd)
+    data: Data = Data()
+    ranking: Ranking = Ranking()
+    assignment: Assignment = Assignment()
+    stop: Stop = Stop()
+    quality: QualityControl = QualityControl()
+    crowd: Crowd = Crowd()
 
     def __post_init__(self) -> None:
         try:
             datetime.date.fromisoformat(self.personal_until or "2000-01-01")
         except ValueError:
-            raise BadInput(f"personal_until must be a day such as 2027-01-31, not {self.personal_until!r}.") from None
+            raise ValueError(f"personal_until must be a day such as 2027-01-31, not {self.personal_until!r}.") from None
 
     def to_json(self) -> str:
         """The project for the database, which holds what was decided even when the file changes."""
-        return json.dumps(asdict(self), ensure_ascii=True)
+        return json.dumps(to_builtins(self), ensure_ascii=True)
 
 
-_SECTIONS: Mapping[str, Any] = {
-    entry.name: entry.default_factory for entry in fields(Project) if entry.default_factory is not MISSING
-}
+class Protocol(Settings, frozen=True):
+    """The scales and instructions of a paper."""
+
+    title: str
+    source: str
+    instructions: str
+    scales: tuple[RatingScale, ...]
 
 
 def protocols() -> tuple[str, ...]:
@@ -244,15 +235,7 @@ def parse_project(content: Mapping[str, Any], *, where: str = "the project") -> 
     values = dict(content)
     if isinstance(head := values.get("project"), Mapping):
         values = {**head, **{key: value for key, value in values.items() if key != "project"}}
-    task = values.get("task", "rating")
-    if task not in TASKS:
-        raise BadInput(f"{where}: unknown task {task!r}.{did_you_mean(str(task), TASKS)} Known: {TASKS}")
-    rows = values.pop("scales", ())
-    if not isinstance(rows, (list, tuple)):
-        raise BadInput(f"{where}: scales are tables, [[scales]], not {rows!r}.")
-    scales = tuple(typed(RatingScale, row, f"{where}, scales") for row in rows)
-    sections = {name: typed(kind, values.pop(name, {}), f"{where}, [{name}]") for name, kind in _SECTIONS.items()}
-    project = typed(Project, {**values, "scales": scales, **sections}, where)
+    project = convert_settings(values, Project, where=where)
     return _with_protocol(project, values)
 
 
@@ -266,6 +249,7 @@ def _with_protocol(project: Project, values: Mapping[str, Any]) -> Project:
         return project
     if project.protocol not in protocols():
         raise UnknownName("protocol", project.protocol, protocols(), see="docs/studio.md")
-    paper = read_shipped(__file__, f"protocols/{project.protocol}.toml")
-    scales = tuple(typed(RatingScale, row, project.protocol) for row in paper["scales"])
-    return replace(project, scales=scales, instructions=project.instructions or paper["instructions"].strip())
+    protocol = convert_settings(
+        read_shipped(__file__, f"protocols/{project.protocol}.toml"), Protocol, where=f"the protocol {project.protocol}"
+    )
+    return replace(project, scales=protocol.scales, instructions=project.instructions or protocol.instructions.strip())

@@ -5,9 +5,9 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from plainly_studio import labels
+from plainly_studio import wording
+from plainly_studio.guard import invalid
 from plainly_studio.project import Project
-from plainly_studio.refusal import invalid
 
 LONGEST_COMMENT = 4000
 _WORDS = re.compile(r"\w+(?:[’'\-]\w+)*|[^\w\s]+|\S", re.UNICODE)
@@ -97,14 +97,14 @@ def groups(marks: object, lengths: Mapping[str, int], *, lenient: bool = False) 
             raise invalid("groups", f"Group {at + 1} has no label.")
         if not (sides["source"] or sides["output"]):
             raise invalid("groups", f"Group {at + 1} holds no words.")
-        allowed = labels.allowed(bool(sides["source"]), bool(sides["output"]))
+        allowed = wording.allowed_labels(bool(sides["source"]), bool(sides["output"]))
         for label in named:
-            if label not in labels.labels():
+            if label not in wording.labels():
                 raise invalid("groups", f"There is no label {label!r}.")
             if not lenient and label not in allowed:
                 raise invalid("groups", f"{label} does not go with words on these sides (group {at + 1}).")
         checked.append({**sides, "labels": list(dict.fromkeys(named))})
-    if not lenient and len(checked) > 1 and any(labels.ERROR in group["labels"] for group in checked):
+    if not lenient and len(checked) > 1 and any(wording.ERROR in group["labels"] for group in checked):
         raise invalid("groups", "A version that is marked as erroneous has no other marks.")
     return checked
 

@@ -15,9 +15,9 @@ import pytest
 import plainly
 from plainly import data
 from plainly.checks import formats
-from plainly.checks.corpus_rules import decide_margin, wilson
+from plainly.checks.decisions import decide_margin, wilson
 from plainly.checks.gate import PRESETS, gate
-from plainly.checks.rules import Limit, Margin, Rules, chosen, preset, read
+from plainly.checks.rules import Limit, Margin, Rules, convert_rules, load_preset, resolve_rules
 from plainly.cli import main
 from plainly.core.errors import PlainlyError
 from plainly.core.evalset import EvalSet
@@ -84,13 +84,13 @@ def test_a_bad_rules_file_is_a_sentence_that_names_the_place(text: str, tmp_path
     path = tmp_path / "rules.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(PlainlyError, match=r"rules|preset"):
-        chosen(path, None)
+        resolve_rules(path, None)
     assert main(["gate", "--demo", "editor", "--rules", str(path)]) == 2
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_read_and_a_person_passes_it(name: str) -> None:
-    assert not preset(name).empty
+    assert not load_preset(name).empty
     baseline = {} if name != "never-worse" else {"not_worse_than": ["copy:sari:1"]}
     assert gate(**_demo("editor", *(["copy"] if baseline else [])), preset=name, **baseline).passed
 
@@ -239,7 +239,7 @@ item = "1"
 reason = "The heading is meant to be bold."
 until = 2026-06-30
 """
-    rules = read(tomllib.loads(text), where="rules.toml")
+    rules = convert_rules(tomllib.loads(text), where="rules.toml")
     texts: dict[str, Any] = {"sources": [SOURCE, SOURCE + " Soon."], "outputs": [f"**{GOOD}**", GOOD]}
     before = gate(**texts, rules=rules, today=datetime.date(2026, 6, 30))
     assert before.passed
@@ -293,8 +293,10 @@ def test_one_pair_in_a_service() -> None:
     assert not outcome
     assert outcome.findings[0].rule == "markdown"
     assert plainly.check("", source=SOURCE).findings[0].rule == "empty"
-    with pytest.raises(PlainlyError, match="output= takes a text"):
+    with pytest.raises(PlainlyError, match="text= and source="):
         plainly.check(None, source=SOURCE)  # type: ignore[arg-type]
+    with pytest.raises(PlainlyError, match="text= and source="):
+        plainly.check(GOOD, source=[SOURCE])  # type: ignore[arg-type]
 
 
 def test_check_is_the_same_in_many_threads() -> None:
@@ -315,7 +317,7 @@ def test_check_is_the_same_in_many_threads() -> None:
 
 def test_sarif_holds_what_is_waived_as_suppressed() -> None:
     waiver = {"rule": "markdown", "reason": "meant", "until": datetime.date(2099, 1, 1)}
-    rules = read({"items": {"forbid": ["markdown"]}, "waive": [waiver]}, where="rules")
+    rules = convert_rules({"items": {"forbid": ["markdown"]}, "waive": [waiver]}, where="rules")
     waived = gate(sources=[SOURCE], outputs=[f"**{GOOD}**"], rules=rules)
     (result,) = json.loads(formats.sarif(waived, {}))["runs"][0]["results"]
     assert result["suppressions"] == [{"kind": "external", "justification": "meant"}]

@@ -117,9 +117,9 @@ def test_records_are_one_number_each_and_csv_one_row_an_entry(config: Path, caps
     [
         (('"sari", "fkgl"', '"sarri"'), "Did you mean 'sari'"),
         (("seeds = [1, 2]", ""), "say which seeds"),
-        (("seeds = [1, 2]", "sedes = [1]"), "unknown setting 'sedes'"),
+        (("seeds = [1, 2]", "sedes = [1]"), r"grid.toml: unknown key 'sedes'.*Allowed: metrics"),
         (("[systems]", "[systems"), "is not TOML"),
-        (('copy = "{test_set}.src"', 'copy = {published = "ACCESS"}'), "no named set"),
+        (('copy = "{test_set}.src"', 'copy = {published = "ACCESS"}'), "needs a named set"),
     ],
 )
 def test_a_wrong_grid_says_what_is_wrong(config: Path, change: tuple[str, str], message: str) -> None:

@@ -121,16 +121,16 @@ def test_documents_come_from_files_frames_and_mappings(tmp_path: Path) -> None:
 def test_a_recipe_names_what_it_does_not_know(tmp_path: Path) -> None:
     path = tmp_path / "recipe.toml"
     for text, message in (
-        ("spam = 1", "unknown setting 'spam'. Did you mean 'span'"),
-        ("[fit]\nepoch = 1", r"\[fit\]: unknown setting 'epoch'. Did you mean 'epochs'"),
-        ("fit = 3", r"\[fit\]: expected a table, not 3"),
-        ("[fit]\nepochs = 'three'", r"\[fit\]: epochs must be float, not 'three'"),
-        ("span = ", "is no recipe"),
+        ("spam = 1", r"recipe.toml.*'spam'.*'span'"),
+        ("[fit]\nepoch = 1", r"recipe.toml.*fit.*'epoch'.*'epochs'"),
+        ("fit = 3", r"recipe.toml.*fit must be a table, not 3"),
+        ("[fit]\nepochs = 'three'", r"recipe.toml.*fit\.epochs must be a number, not 'three'"),
+        ("span = x\n", r"recipe.toml is not TOML.*line 1"),
     ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(BadInput, match=message):
             Recipe.read(path)
-    with pytest.raises(BadInput, match="is no recipe"):
+    with pytest.raises(BadInput, match=r"absent\.toml"):
         Recipe.read(tmp_path / "absent.toml")
 
 

@@ -8,13 +8,13 @@ import uuid
 from typing import Any
 
 from plainly.cli import main
-from plainly_studio import answers, writer
+from plainly_studio import assignments, store
 
 
 def acknowledge_before_commit() -> None:
     """Tell the client first, write afterwards; the pause stands for a disk that is busy."""
 
-    def settle(self: writer.Writer, jobs: list[Any]) -> None:
+    def settle(self: store.Writer, jobs: list[Any]) -> None:
         with self.engine.connect() as connection, connection.begin():
             for job in jobs:
                 try:
@@ -26,29 +26,29 @@ def acknowledge_before_commit() -> None:
                     job.future.set_result(result)
             time.sleep(0.03)
 
-    writer.Writer._settle = settle  # type: ignore[method-assign,assignment]
+    store.Writer._settle = settle  # type: ignore[method-assign,assignment]
 
 
 def no_idempotency_key() -> None:
     """Every request is a new one."""
-    original = answers.submit
+    original = assignments.submit
 
     def submit(*args: Any, key: str, **more: Any) -> Any:
         return original(*args, key=uuid.uuid4().hex, **more)
 
-    answers.submit = submit
+    assignments.submit = submit
 
 
 def no_key_and_no_revision() -> None:
     """Every request is a new one, and the newest wins."""
-    original = answers.submit
+    original = assignments.submit
 
     def submit(connection: Any, project: Any, rater_id: int, assignment_id: int, **more: Any) -> Any:
-        row = answers.own_assignment(connection, rater_id, assignment_id)
+        row = assignments.own_assignment(connection, rater_id, assignment_id)
         changed = {**more, "key": uuid.uuid4().hex, "revision": row.revision}
         return original(connection, project, rater_id, assignment_id, **changed)
 
-    answers.submit = submit
+    assignments.submit = submit
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ import httpx
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from plainly_studio import connections, guard, work
-from plainly_studio.app import build
+from plainly_studio import guard, rater_pages
+from plainly_studio.app import ENDPOINTS, build
 from plainly_studio.guard import Limiter
-from plainly_studio.routes import ENDPOINTS
+from plainly_studio.server import HEAD_SECONDS
 from studio.conftest import Make, Place, Rater, TestClient, four, local_client, rater, rating_project, simple_items
 from studio.test_security import ORIGIN, path_of, person_for
 
@@ -85,7 +85,7 @@ def test_two_thousand_connections_that_wait_stop_nobody(place: Place, serve: Any
 
 
 def test_a_head_that_drips_is_cut_off(place: Place, serve: Any) -> None:
-    assert connections.HEAD_SECONDS <= 15
+    assert HEAD_SECONDS <= 15
     assert guard.BODY_SECONDS <= 30
     server = serve(place)
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as one:
@@ -106,7 +106,7 @@ def test_waiting_connections_are_closed_in_time(place: Place, serve: Any) -> Non
             time.sleep(1)
             one.sendall(b"X: y\r\n")
         assert one.recv(100) == b""
-        assert time.monotonic() - began < connections.HEAD_SECONDS + 3
+        assert time.monotonic() - began < HEAD_SECONDS + 3
 
 
 def test_a_made_up_cookie_has_no_allowance_of_its_own(place: Place) -> None:
@@ -163,7 +163,7 @@ def test_an_error_of_any_kind_carries_the_headers_and_logs_no_text(
 
     with caplog.at_level(logging.DEBUG):
         for fault, status in ((broken, 503), (wrong, 500)):
-            monkeypatch.setattr(work.answers, "submit", fault)
+            monkeypatch.setattr(rater_pages.assignments, "submit", fault)
             answer = one.answer(item, {**four(), "comment": secret})
             assert answer.status_code == status
             assert "default-src 'none'" in answer.headers["content-security-policy"]
@@ -173,7 +173,7 @@ def test_an_error_of_any_kind_carries_the_headers_and_logs_no_text(
     mine = [record for record in caplog.records if record.name.startswith("plainly")]
     assert len(mine) == 2
     token = place.link()
-    monkeypatch.setattr(work.payment, "workload", wrong)
+    monkeypatch.setattr(rater_pages.payment, "workload", wrong)
     assert local_client(place).get(f"/join/{token}").status_code == 500
     text = "".join(record.getMessage() for record in caplog.records if record.name.startswith("plainly"))
     assert secret not in text

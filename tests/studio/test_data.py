@@ -256,7 +256,7 @@ def test_agreement_is_that_of_plainly_meta(mirror: Path, tmp_path: Path, name: s
 @pytest.mark.parametrize("task", ["rating", "ranking", "operations"])
 def test_what_was_exported_comes_back_whole(make: Make, tmp_path: Path, task: str, form: str) -> None:
     import plainly_studio
-    from plainly_studio import roster
+    from plainly_studio import people as roster
     from plainly_studio.creation import make_item
 
     scale = {

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from plainly_studio import labels
 from plainly_studio.creation import make_item
 from plainly_studio.project import Project, parse_project
+from plainly_studio.wording import allowed_labels, labels
 from studio.conftest import Make, Place, join, saved, settled
 
 SOURCE = "The committee was subsequently dissolved by the angry mayor ."
@@ -76,12 +76,12 @@ def test_mouse_ranges_gaps_several_labels_and_undo(make: Make, serve: Any, conte
     drag(page, "source", 6, 8)
     token(page, "source", 3).click()
     offered = page.locator("[data-label]").evaluate_all("found => found.map(one => one.dataset.label)")
-    assert set(offered) == labels.allowed(True, False), "only labels for the source"
+    assert set(offered) == allowed_labels(True, False), "only labels for the source"
     page.click("[data-label=delmod]")
     drag(page, "source", 2, 4)
     token(page, "output", 3).click()
     offered = page.locator("[data-label]").evaluate_all("found => found.map(one => one.dataset.label)")
-    assert set(offered) == labels.allowed(True, True)
+    assert set(offered) == allowed_labels(True, True)
     page.click("[data-label=p2a]")
     page.keyboard.press("e")
     page.click("[data-label=synonym]")
@@ -169,7 +169,7 @@ def chosen_pairs(count: int) -> list[Any]:
     pairs = formats.load("assetann/annotations")
     odd = {finding.where for finding in violations(pairs)}
     sound = [pair for pair in pairs if pair.groups and pair.where not in odd and all(
-        group.label in labels.allowed(bool(group.source), bool(group.output)) for group in pair.groups)]  # fmt: skip
+        group.label in allowed_labels(bool(group.source), bool(group.output)) for group in pair.groups)]  # fmt: skip
     gaps = [
         pair for pair in sound if any(_gap(tokens) for group in pair.groups for tokens in (group.source, group.output))
     ]
@@ -223,7 +223,7 @@ def test_replaying_assetann_with_the_keyboard_alone(mirror: Path, make: Make, se
     pairs = chosen_pairs(5)
     place, page = started(make, serve, context, [item(one.source, one.output, str(at)) for at, one in enumerate(pairs)])
     page.mouse.click(1, 1)
-    keys = {one["name"]: one["key"] for one in labels.labels().values()}
+    keys = {one["name"]: one["key"] for one in labels().values()}
     pressed = 0
 
     def press(key: str) -> None:

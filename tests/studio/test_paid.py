@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import plainly_studio as api
-from plainly_studio import live, roster
+from plainly_studio import live, people
 from plainly_studio.app import build
 from plainly_studio.ledger import Ledger
 from plainly_studio.project import parse_project
@@ -261,8 +261,8 @@ def test_personal_data_go_after_their_day(make: Make) -> None:
     finish(one)
     day = 24 * 3600
     limit = 1769904000.0  # 2026-02-01 UTC
-    assert place.store.write_now(lambda connection: roster.purge(connection, project, limit - day)) == 0
-    assert place.store.write_now(lambda connection: roster.purge(connection, project, limit + 60)) == 1
+    assert place.store.write_now(lambda connection: people.purge(connection, project, limit - day)) == 0
+    assert place.store.write_now(lambda connection: people.purge(connection, project, limit + 60)) == 1
     kept = json.dumps(
         [str(row) for name in ("rater", "invitation", "event") for row in place.query(f"SELECT * FROM {name}")]
     )
@@ -326,7 +326,7 @@ def test_settings_change_while_it_runs_and_a_changed_file_is_offered(make: Make)
     ) in trail(place)
     assert act(boss, "/owner/settings", **{"assignment.overlap": "0"}).status_code == 422
     assert act(boss, "/owner/settings", **{"assignment.overlap": "many"}).status_code == 422
-    from plainly_studio.settings import warnings
+    from plainly_studio.owner_pages import warnings
 
     studio = place.studio()
     studio.file = place.file
@@ -343,7 +343,7 @@ def test_settings_change_while_it_runs_and_a_changed_file_is_offered(make: Make)
 
 
 def test_a_lost_secret_is_said_and_the_backup_holds_it(make: Make, tmp_path: Any) -> None:
-    from plainly_studio.settings import warnings
+    from plainly_studio.owner_pages import warnings
 
     place = make(rating_project(), simple_items(2))
     secret = place.file.with_suffix(".secret")

@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from plainly.core.errors import BadInput
-from plainly_studio.app import build
+from plainly_studio.app import ENDPOINTS, Endpoint, build
 from plainly_studio.context import SESSION_COOKIE, Studio
 from plainly_studio.creation import make_item
 from plainly_studio.guard import LONGEST_BODY, Address, Limiter
 from plainly_studio.people import Secret, hashed
 from plainly_studio.project import parse_project
-from plainly_studio.routes import ENDPOINTS, Endpoint
 from plainly_studio.server import serve as run_server
 from studio.conftest import (
     Make,

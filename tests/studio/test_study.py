@@ -83,7 +83,7 @@ def test_meta_and_plan_take_a_study_while_it_is_served(make: Make, serve: Any, c
     assert main(["meta", str(place.file), "--agreement", "--resamples", "20", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     shown = plainly_studio.status(place.file).json()
-    assert shown["schema"] == "plainly_studio/1"
+    assert shown["schema"] == "plainly.studio/1"
     alphas = {row["name"]: row["alpha"] for row in shown["agreement"]}
     for row in told["agreement"]:
         (alpha,) = (c["value"] for c in row["coefficients"] if c["name"] == "Krippendorff's alpha, ordinal")
@@ -94,7 +94,7 @@ def test_meta_and_plan_take_a_study_while_it_is_served(make: Make, serve: Any, c
         row["reasons"][0] for row in shown["raters"] if row["reasons"]
     ), "the dashboard flags whom plainly meta flags, in its words"
     assert main(["meta", str(place.file), "-m", "fkgl", "--resamples", "20"]) == 0
-    assert main(["plan", str(place.file), "--dimension", "meaning", "--draws", "20"]) == 0
+    assert main(["plan", str(place.file), "--dimension", "meaning", "--resamples", "20"]) == 0
     assert main(["meta", str(place.file), "--scale", "1..5"]) == 2
     assert "Leave columns and scale out" in capsys.readouterr().err
 
@@ -165,7 +165,7 @@ def test_only_ratings_by_people_become_a_project_and_a_failed_one_leaves_nothing
 def test_results_show_themselves(make: Make, tmp_path: Path, capsys: Any) -> None:
     created = plainly_studio.create(tmp_path / "demo.toml", demo=True, task="ranking", overlap=3)
     assert created.json() | {"owner_path": ""} == {
-        "schema": "plainly_studio/1",
+        "schema": "plainly.studio/1",
         "project": "demo",
         "database": f"sqlite:///{tmp_path}/demo.db",
         "owner_path": "",

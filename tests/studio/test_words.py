@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import plainly_studio
-from plainly_studio.words import languages, words
+from plainly_studio.wording import languages, words
 from studio.conftest import Make, join, rating_project, saved, settled, simple_items
 
 HERE = Path(plainly_studio.__file__).parent

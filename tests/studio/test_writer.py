@@ -18,8 +18,8 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
 
-from plainly_studio.answers import LARGEST_ANSWER, MOST_REVISIONS
-from plainly_studio.writer import Job, Outcome, Writer, disk_full
+from plainly_studio.assignments import LARGEST_ANSWER, MOST_REVISIONS
+from plainly_studio.store import Job, Outcome, Writer, disk_full
 from studio.conftest import Make, Place, Rater, four, rater, rating_project, simple_items
 
 BIG = "x" * 100_000

@@ -7,14 +7,27 @@
 
 import datetime
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plainly.checks.item_rules import findings
-from plainly.checks.outcome import Judged
-from plainly.checks.rules import Rules, chosen
+from plainly.checks.decisions import Finding, find_violations
+from plainly.checks.rules import Rules, resolve_rules
 from plainly.core import registry
+from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Whether a text may be shown, and every rule that it breaks."""
+
+    passed: bool
+    findings: tuple[Finding, ...]
+    not_applied: tuple[str, ...] = ()  # metrics of rules that need a source or references, which were not given
+
+    def __bool__(self) -> bool:
+        return self.passed
 
 
 def check(
@@ -24,20 +37,22 @@ def check(
     references: Sequence[str] = (),
     rules: str | Path | Rules | None = None,
     preset: str | None = None,
-) -> Judged:
+) -> CheckResult:
     """Decide whether one text may be shown, by the rules for items: those of a file or a ``preset``.
 
     Without rules and preset, the preset "plain". Rules whose metric needs a source or references that were not given
     are not applied; the result names them. Made for a service: fast when warm, and thread-safe.
     """
-    asked_for = chosen(rules, preset if preset or rules else "plain")
+    if not isinstance(text, str) or not isinstance(source, str | None):
+        raise BadInput("text= and source= must each be one text (str). For many texts, see plainly.gate.")
+    active = resolve_rules(rules, preset if preset or rules else "plain")
     sources = None if source is None else [source]
     evalset = EvalSet.of(sources, references=[tuple(references)] if references else None, items=1)
     given = {"source"} if source is not None else set()
     given |= {"references"} if references else set()
     segments: dict[str, Mapping[str, Any]] = {}
     not_applied = []
-    for spec in dict.fromkeys(limit.spec for limit in asked_for.items):
+    for spec in dict.fromkeys(limit.spec for limit in active.items):
         metric = registry.metric(spec)
         if not metric.needs <= given:
             not_applied.append(spec)
@@ -45,5 +60,5 @@ def check(
         values = metric.score(metric.measure(evalset, [text]))
         segments[spec] = {name: values[:, place] for place, name in enumerate(metric.outputs)}
     today = datetime.date.today()
-    seen = tuple(findings(asked_for, sources, [text], segments, ids=["1"], today=today))
-    return Judged(all(finding.waived for finding in seen), seen, tuple(not_applied))
+    violations = tuple(find_violations(active, sources, [text], segments, ids=["1"], today=today))
+    return CheckResult(all(finding.waived for finding in violations), violations, tuple(not_applied))

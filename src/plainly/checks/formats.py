@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 
 from plainly import __version__
-from plainly.checks.item_rules import Finding
-from plainly.checks.outcome import Gate
+from plainly.checks.decisions import Finding
+from plainly.checks.gate_result import Gate
 from plainly.core.formatting import counted, interval
 from plainly.core.result import Record
 from plainly.io.faults import EXPLANATIONS

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from plainly.checks.corpus_rules import Decision, decide_limit, decide_margin
-from plainly.checks.item_rules import Finding, findings
-from plainly.checks.outcome import Gate
-from plainly.checks.rules import PRESETS, Rules, chosen, preset_text
+from plainly.checks.decisions import Decision, Finding, decide_limit, decide_margin, find_violations
+from plainly.checks.gate_result import Gate
+from plainly.checks.rules import PRESETS, Rules, preset_text, resolve_rules
 from plainly.core.arguments import public
 from plainly.core.errors import BadInput, UnknownName, way
 from plainly.core.progress import Progress, unseen
@@ -54,7 +53,7 @@ def gate(
     """
     if undecided not in ("fail", "pass"):
         raise BadInput(f"undecided is 'fail' or 'pass', not {undecided!r}.")
-    asked_for = chosen(rules, preset).with_more(require, not_worse_than)
+    asked_for = resolve_rules(rules, preset).with_more(require, not_worse_than)
     if asked_for.empty:
         rule = way("require=['sari >= 38']", "--require 'sari >= 38'")
         raise BadInput(f"There is no rule. Give a rules file, {rule}, or a preset: {', '.join(PRESETS)}")
@@ -79,7 +78,7 @@ def gate(
         if evaluation is not None:
             verdicts += _verdicts(asked_for, system, baselines, evaluation, sampling, day)
         scores = evaluation.systems[system] if evaluation is not None else {}
-        seen += findings(
+        seen += find_violations(
             asked_for,
             inputs.evalset.sources if inputs.evalset.has_sources else None,
             inputs.outputs[system],

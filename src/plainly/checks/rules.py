@@ -8,16 +8,17 @@ import datetime
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
+
+from msgspec import structs
 
 from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName, did_you_mean, way
-from plainly.core.files import check_keys, read_toml
+from plainly.core.settings import Number, Settings, convert_settings, read_toml
 from plainly.io.faults import output_faults
 
 Side = Literal[">=", "<="]
@@ -52,9 +53,9 @@ class Limit:
         try:
             value = LEVELS.get(limit.upper()) or float(limit.removesuffix("%"))
         except ValueError:
-            raise BadInput(f"In the rule {text!r}, {limit!r} is no number.") from None
+            raise BadInput(f"In the rule {text!r}, {limit!r} is not a number.") from None
         if not math.isfinite(value):
-            raise BadInput(f"In the rule {text!r}, {limit!r} is no limit.")
+            raise BadInput(f"In the rule {text!r}, {limit!r} is not a limit.")
         return cls(" ".join(text.split()), spec, output, side, value, percent)
 
     def holds(self, value: float) -> bool:
@@ -88,15 +89,23 @@ class Margin:
             raise BadInput(f"{spec} has no better side, so nothing can be worse by it.")
         return cls(text, baseline, spec, margin)
 
+    @property
+    def rule(self) -> str:
+        """The rule in words."""
+        return f"{self.spec} not worse than {self.baseline} by more than {self.margin:g}"
 
-@dataclass(frozen=True)
-class Waiver:
-    """A finding that is let pass, why, and until when."""
+
+class Waiver(Settings, frozen=True):
+    """A finding that is ignored, why, and until when."""
 
     rule: str
     reason: str
     until: datetime.date
-    item: str = ""  # every item where none is named
+    item: str | int = ""  # every item where none is named
+
+    def __post_init__(self) -> None:
+        if not self.rule.strip() or not self.reason.strip():
+            raise ValueError("a waiver names its rule and its reason.")
 
     def covers(self, rule: str, item: str, today: datetime.date) -> bool:
         return self.rule == rule and self.item in ("", item) and today <= self.until
@@ -136,53 +145,93 @@ class Rules:
         return replace(self, require=self.require + limits, not_worse=self.not_worse + margins)
 
 
-_TABLES: Mapping[str, frozenset[str]] = {
-    "corpus": frozenset({"require", "not_worse_than", "baseline"}),
-    "items": frozenset({"require", "forbid", "never", "words", "allow"}),
-}
+class CorpusRules(Settings, frozen=True):
+    """The table ``[corpus]`` of a rules file."""
+
+    require: tuple[str, ...] = ()
+    not_worse_than: tuple[str, ...] = ()
+    baseline: Literal["", "needed"] = ""
 
 
-def chosen(rules: "str | Path | Rules | None", name: str | None) -> Rules:
-    """The rules of a file or of a preset; a file may begin with a preset itself, and then adds to it."""
-    if rules is not None and name is not None:
+class ItemRules(Settings, frozen=True):
+    """The table ``[items]`` of a rules file."""
+
+    require: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    allow: str | Number | None = None
+
+    def __post_init__(self) -> None:
+        for code in (*self.forbid, *self.never):
+            if code not in FAULTS:
+                raise ValueError(f"unknown fault {code!r}.{did_you_mean(code, FAULTS)} Allowed: {', '.join(FAULTS)}.")
+        if not all(word.strip() for word in self.words):
+            raise ValueError("words must not be empty.")
+        if not 0 <= (self.share or 0) < 1:
+            raise ValueError(f'allow must be a share, from "0%" to less than "100%", not {self.allow!r}.')
+
+    @property
+    def share(self) -> float | None:
+        """The share of outputs that may break a rule; NaN where it is not a number."""
+        if self.allow is None:
+            return None
+        text = f"{self.allow}"
+        try:
+            return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            return math.nan
+
+
+class RulesFile(Settings, frozen=True):
+    """A rules file as it was written; with a preset it adds to the preset's rules."""
+
+    preset: str | None = None
+    corpus: CorpusRules = CorpusRules()
+    items: ItemRules = ItemRules()
+    waive: tuple[Waiver, ...] = ()
+
+
+def resolve_rules(rules: "str | Path | Rules | None", preset: str | None) -> Rules:
+    """Load the rules of a file or of a preset; a file may begin with a preset itself, and then adds to it."""
+    if rules is not None and preset is not None:
         either = f"{way('rules=', '--rules')} or {way('preset=', '--preset')}"
         raise BadInput(f'Give {either}. A rules file can begin with one: preset = "plain"')
     if isinstance(rules, Rules):
         return rules
     if rules is not None:
-        return read(read_toml(rules), where=str(rules))
-    return preset(name) if name is not None else Rules()
+        return convert_rules(read_toml(rules), where=str(rules))
+    return load_preset(preset) if preset is not None else Rules()
 
 
 @cache
-def preset(name: str) -> Rules:
-    """The rules of a preset; its limits are explained in docs/gate.md."""
-    return read(tomllib.loads(preset_text(name)), where=f"the preset {name}")
+def load_preset(name: str) -> Rules:
+    """Load the rules of a preset; its limits are explained in docs/gate.md."""
+    return convert_rules(tomllib.loads(preset_text(name)), where=f"the preset {name}")
 
 
 def preset_text(name: str) -> str:
-    """A preset as a commented rules file."""
+    """Return a preset as a commented rules file."""
     if name not in PRESETS:
         raise UnknownName("preset", name, PRESETS, see="plainly gate --help")
-    return files("plainly.checks.gate").joinpath("presets", f"{name}.toml").read_text(encoding="utf-8")
+    return (Path(__file__).parent / "presets" / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def read(written: Mapping[str, Any], *, where: str) -> Rules:
-    """Rules as TOML has them, every key checked."""
-    check_keys(written, {"preset", "waive", *_TABLES}, where)
-    base = preset(_text(written.get("preset"), f"{where}: preset")) if "preset" in written else Rules()
-    corpus, items = (_table(written, name, where) for name in ("corpus", "items"))
-    chosen = {name: _codes(items, name, where) for name in ("forbid", "never")}
+def convert_rules(written: object, *, where: str) -> Rules:
+    """Convert parsed TOML to rules."""
+    file = convert_settings(written, RulesFile, where=where)
+    base = load_preset(file.preset) if file.preset is not None else Rules()
+    corpus, items = file.corpus, file.items
     return Rules(
-        require=base.require + tuple(map(Limit.parse, _texts(corpus, "require", where))),
-        not_worse=base.not_worse + tuple(map(Margin.parse, _texts(corpus, "not_worse_than", where))),
-        items=base.items + tuple(map(Limit.parse, _texts(items, "require", where))),
-        forbid=tuple(dict.fromkeys((*base.forbid, *chosen["forbid"], *chosen["never"]))),
-        never=tuple(dict.fromkeys((*base.never, *chosen["never"]))),
-        words=base.words + tuple(_texts(items, "words", where)),
-        allow=_share(items["allow"], where) if "allow" in items else base.allow,
-        needs_baseline=base.needs_baseline or corpus.get("baseline") == "needed",
-        waivers=base.waivers + tuple(_waiver(entry, where) for entry in _list(written.get("waive", []), where)),
+        require=base.require + tuple(map(Limit.parse, corpus.require)),
+        not_worse=base.not_worse + tuple(map(Margin.parse, corpus.not_worse_than)),
+        items=base.items + tuple(map(Limit.parse, items.require)),
+        forbid=tuple(dict.fromkeys((*base.forbid, *items.forbid, *items.never))),
+        never=tuple(dict.fromkeys((*base.never, *items.never))),
+        words=base.words + items.words,
+        allow=base.allow if items.share is None else items.share,
+        needs_baseline=base.needs_baseline or corpus.baseline == "needed",
+        waivers=base.waivers + tuple(structs.replace(waiver, item=str(waiver.item)) for waiver in file.waive),
     )
 
 
@@ -196,57 +245,3 @@ def _metric(written: str) -> tuple[str, str]:
         known = ", ".join(metric.outputs)
         raise BadInput(f"{spec} has no output {output!r}.{did_you_mean(output, metric.outputs)} It has: {known}")
     return spec, output or metric.outputs[0]
-
-
-def _table(written: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
-    table = written.get(name, {})
-    if not isinstance(table, dict):
-        raise BadInput(f"{where}: {name} is a table, [{name}].")
-    check_keys(table, _TABLES[name], f"{where}, [{name}]")
-    return table
-
-
-def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise BadInput(f"{where} is a text in quotation marks, not {value!r}.")
-    return value
-
-
-def _list(value: Any, where: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise BadInput(f"{where}: {value!r} should be a list.")
-    return value
-
-
-def _texts(table: Mapping[str, Any], key: str, where: str) -> Sequence[str]:
-    return [_text(value, f"{where}: each of {key!r}") for value in _list(table.get(key, []), f"{where}: {key}")]
-
-
-def _codes(table: Mapping[str, Any], key: str, where: str) -> Sequence[str]:
-    codes = _texts(table, key, where)
-    for code in codes:
-        if code not in FAULTS:
-            raise UnknownName(f"fault in {where},", code, FAULTS, see="plainly gate --help")
-    return codes
-
-
-def _share(value: Any, where: str) -> float:
-    text = f"{value}"
-    try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share < 1:
-        raise BadInput(f'{where}: allow is a share of the outputs, from "0%" to less than "100%", not {value!r}.')
-    return share
-
-
-def _waiver(entry: Any, where: str) -> Waiver:
-    if not isinstance(entry, dict):
-        raise BadInput(f"{where}: a waiver is a table, [[waive]].")
-    check_keys(entry, {item.name for item in fields(Waiver)}, f"{where}, [[waive]]")
-    until = entry.get("until")
-    if isinstance(until, datetime.datetime) or not isinstance(until, datetime.date):
-        raise BadInput(f"{where}: a waiver ends on a date, until = 2030-01-31; this one has {until!r}.")
-    texts = {name: _text(entry.get(name), f"{where}: a waiver's {name}") for name in ("rule", "reason")}
-    return Waiver(until=until, item=str(entry.get("item", "")), **texts)

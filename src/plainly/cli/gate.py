@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(preset_text(args.preset or "plain"))
         return 0
     options.check_targets(args, args.junit, args.sarif, args.report)
-    asked = rules.chosen(args.rules, args.preset).with_more(args.require, args.not_worse_than)
+    asked = rules.resolve_rules(args.rules, args.preset).with_more(args.require, args.not_worse_than)
     _add_baselines(args, asked)
     texts = inputs.read(args)
     outcome = gate(texts, rules=asked, undecided=args.undecided, sampling=options.sampling(args), progress=bar)

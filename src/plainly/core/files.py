@@ -6,13 +6,12 @@ import os
 import select
 import stat
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any, BinaryIO, TypeVar, cast
+from typing import IO, Any, BinaryIO
 
 from plainly.core import limits
-from plainly.core.errors import BadInput, did_you_mean, way
+from plainly.core.errors import BadInput, way
 
 # How files of ours begin: a page, every item's scores, rows set aside, JSON of any command, figures.
 _MARKS = (
@@ -20,8 +19,6 @@ _MARKS = (
     b'class="marks"',
 )  # fmt: skip
 _LOOKED_AT = 4096
-_TYPES: Mapping[str, Any] = {"str": str, "int": int, "float": (int, float), "bool": bool, "tuple[str, ...]": tuple}
-T = TypeVar("T")
 
 
 def open_bytes(path: str | Path) -> BinaryIO:
@@ -54,49 +51,6 @@ def read_whole(path: str | Path) -> bytes:
     with open_bytes(path) as file:
         limits.check("file", os.fstat(file.fileno()).st_size, str(path))
         return bounded(file, str(path))
-
-
-def read_toml(path: str | Path) -> dict[str, Any]:
-    """A TOML file that somebody wrote, or an error that says what is wrong with it."""
-    try:
-        return tomllib.loads(read_whole(path).decode("utf-8"))
-    except FileNotFoundError:
-        raise BadInput(f"There is no file {path}.") from None
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
-    except TypeError:
-        raise BadInput(f"{path!r} is no path to a TOML file.") from None
-    except ValueError as error:  # not TOML, not UTF-8, or no name for a file
-        raise BadInput(f"{path} is not TOML: {error}.") from None
-
-
-def check_keys(table: Mapping[str, Any], known: Iterable[str], where: str) -> None:
-    """Raise where such a file has a setting that nobody reads."""
-    for key in table:
-        if key not in known:
-            said = f"{where}: unknown setting {key!r}.{did_you_mean(key, known)}"
-            raise BadInput(f"{said} It may hold: {', '.join(sorted(known))}")
-
-
-def typed(kind: type[T], values: Mapping[str, Any], where: str) -> T:
-    """A dataclass from a table of a TOML file, or an error that names the key; lists become tuples.
-
-    The module of the dataclass keeps its annotations as text (``from __future__ import annotations``).
-    """
-    if not isinstance(values, Mapping):
-        raise BadInput(f"{where}: expected a table, not {values!r}.")
-    known = {entry.name: entry for entry in fields(cast("Any", kind))}
-    check_keys(values, known, where)
-    for name, entry in known.items():
-        if name not in values and entry.default is MISSING and entry.default_factory is MISSING:
-            raise BadInput(f"{where}: {name!r} is missing.")
-    plain = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
-    for key, value in plain.items():
-        declared = str(known[key].type)
-        wrong_bool = isinstance(value, bool) and declared in _TYPES and declared != "bool"
-        if wrong_bool or not isinstance(value, _TYPES.get(declared, object)):
-            raise BadInput(f"{where}: {key} must be {declared}, not {value!r}.")
-    return kind(**plain)
 
 
 def bounded(file: IO[bytes], name: str) -> bytes:

@@ -1,22 +1,23 @@
 """A grid as its TOML file describes it, checked whole before the first score: types, settings, names that clash."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
 from plainly.core import registry
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.files import check_keys, read_toml
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Record
+from plainly.core.settings import Settings, convert_settings, read_settings
 
 # A file's name may have 255 bytes, and something is added to it.
 _LONGEST = 200
 DEMO = "demo"  # the small set that comes with plainly, and its toy systems
-_TOP = ("out", "metrics", "seeds", "test_sets", "systems")
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,6 @@ class Entry:
     @property
     def name(self) -> str:
         return self.system if self.seed is None else f"{self.system}@{self.seed}"
-
-    @property
-    def described(self) -> str:
-        """In words, for errors."""
-        seed = "" if self.seed is None else f" with seed {self.seed}"
-        return f"the system {self.system!r}{seed}"
 
     @property
     def identity(self) -> Record:
@@ -94,132 +89,135 @@ class Config:
         return {entry.test_set.name: entry.test_set for entry in self.entries}
 
 
+class _Checked(Settings, frozen=True):
+    """Settings whose texts are names or paths, and whose lists are not empty and name no number twice."""
+
+    def __post_init__(self) -> None:
+        for key, value in asdict(self).items():
+            if not _usable(value):
+                raise ValueError(f"{key} must be names or paths, or different whole numbers, not {value!r:.60}.")
+
+
+def _usable(value: object) -> bool:
+    if isinstance(value, str):
+        short = all(len(part.encode("utf-8", "replace")) <= 255 for part in value.split("/"))
+        return short and bool(value.strip()) and "\0" not in value
+    if isinstance(value, Mapping):
+        return all(map(_usable, (*value, *value.values())))
+    if isinstance(value, tuple):
+        numbers = [number for number in value if isinstance(number, int)]
+        return bool(value) and len(numbers) == len(set(numbers)) and all(map(_usable, value))
+    return True
+
+
+class TestSetSettings(_Checked, frozen=True):
+    """One of ``[test_sets]``: a named set, or files."""
+
+    set: str | None = None
+    source: str | None = None
+    references: str | tuple[str, ...] | None = None
+    table: str | None = None
+    groups: str | None = None
+    columns: Mapping[str, str | tuple[str, ...]] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        named = {name for name, value in asdict(self).items() if value is not None}
+        if "set" in named and len(named) > 1:
+            raise ValueError("a named set brings its own files; take out set or the others.")
+        if not named & {"set", "source", "references", "table"}:
+            raise ValueError("there is nothing to evaluate against. Name a set, source, references or a table.")
+
+    def files(self, base: Path) -> Record:
+        """What ``plainly.io.read_evalset`` takes, with paths relative to the grid's file."""
+        references = [self.references] if isinstance(self.references, str) else self.references
+        single = {"source": self.source, "table": self.table, "groups": self.groups}
+        files: Record = {name: str(base / path) for name, path in single.items() if path is not None}
+        if references is not None:
+            files["references"] = [str(base / path) for path in references]
+        return files if self.columns is None else {**files, "columns": self.columns}
+
+
+class SystemSettings(_Checked, frozen=True):
+    """One of ``[systems]``: files of its own, or a published output."""
+
+    outputs: str | None = None
+    published: str | None = None
+    seeds: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.published is None and self.outputs is None:
+            raise ValueError('a system must say where its outputs are: outputs = "runs/{test_set}.txt"')
+
+
+class GridFile(_Checked, frozen=True):
+    """A grid's file as it was written."""
+
+    metrics: tuple[str, ...]
+    test_sets: Mapping[str, str | dict[str, Any]] | tuple[str, ...]
+    systems: Mapping[str, str | dict[str, Any]]
+    out: str = "grid"
+    seeds: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for kind, names in (("test_sets", self.test_sets), ("systems", self.systems)):
+            if not names:
+                raise ValueError(f"{kind} must not be empty. See: plainly grid --help")
+            for name in names:
+                if not name.strip(".") or len(safe(name).encode()) > _LONGEST:
+                    raise ValueError(f"{kind}: {name[:40]!r} is not a name that a file can have.")
+
+
 def read_config(path: str | Path) -> Config:
-    """A grid from a TOML file; paths in it are relative to the file."""
-    where, written = str(path), read_toml(path)
-    check_keys(written, _TOP, where)
-    metrics = _checked(written.get("metrics"), _texts, 'metrics is a list: metrics = ["sari", "bleu"]', where)
-    for spec in metrics:
+    """Read a grid from a TOML file; paths in it are relative to the file."""
+    where, file, base = str(path), read_settings(path, GridFile), Path(path).resolve().parent
+    for spec in file.metrics:
         registry.metric(spec)
-    out = _checked(written.get("out", "grid"), _text, 'out is a directory: out = "results"', where)
-    seeds = _named_seeds(written, None, where)
-    named, systems = written.get("test_sets"), written.get("systems")
-    if isinstance(named, list):
-        named = {
-            name: name for name in _checked(named, _texts, 'test_sets as a list names sets: ["asset/test"]', where)
-        }
-    if not (isinstance(named, dict) and named and isinstance(systems, dict) and systems):
-        raise BadInput(f"{where} must name test_sets and systems, each as a table. See: plainly grid --help")
-    base = Path(path).resolve().parent
-    test_sets = [_test_set(_named(name, "test set", where), settings, base, where) for name, settings in named.items()]
-    entries = tuple(
-        entry
-        for test_set in test_sets
-        for system, settings in systems.items()
-        for entry in _entries(test_set, _named(system, "system", where), settings, seeds, base, where)
-    )
+    named = file.test_sets if isinstance(file.test_sets, Mapping) else {name: name for name in file.test_sets}
+    test_sets = [_test_set(name, settings, base, where) for name, settings in named.items()]
     _check_distinct([(f"the test set {test.name!r}", safe(test.name)) for test in test_sets], where)
+    entries: list[Entry] = []
     for test_set in test_sets:
-        _check_distinct([(entry.described, safe(entry.name)) for entry in entries if entry.test_set == test_set], where)
-    return Config(base / out, tuple(dict.fromkeys(metrics)), entries)
+        own = [
+            entry
+            for system, settings in file.systems.items()
+            for entry in _entries(test_set, system, settings, file.seeds, base, f"{where}, system {system}")
+        ]
+        seeds = ["" if entry.seed is None else f" with seed {entry.seed}" for entry in own]
+        described = [f"the system {entry.system!r}{seed}" for entry, seed in zip(own, seeds, strict=True)]
+        _check_distinct([(text, safe(entry.name)) for text, entry in zip(described, own, strict=True)], where)
+        entries += own
+    return Config(base / file.out, tuple(dict.fromkeys(file.metrics)), tuple(entries))
 
 
 def safe(name: str) -> str:
-    """A name as a file's; names that become the same are refused."""
+    """Return a name as a file's; names that become the same are refused."""
     return re.sub(r"[^\w.@+-]+", "-", name)
 
 
-def _test_set(name: str, settings: Any, base: Path, where: str) -> TestSet:
-    if isinstance(settings, str):
-        settings = {"set": settings}
-    place = f"{where}, test set {name}"
-    settings = _checked(settings, _table, 'a test set is a name or a table: {source = "src.txt", …}', place)
-    check_keys(settings, ("set", "source", "references", "table", "groups", "columns"), place)
-    if "set" in settings:
-        if len(settings) > 1:
-            raise BadInput(f"{place}: a named set brings its own files; take out set or the others.")
-        return TestSet(name, set=_checked(settings["set"], _text, 'set is a name: set = "asset/test"', place))
-    files: Record = {}
-    for key, value in settings.items():
-        if key == "columns":
-            files[key] = _checked(value, _columns, 'columns is a table of names: {source = "original"}', place)
-        elif key == "references":
-            paths = [value] if isinstance(value, str) else value
-            paths = _checked(paths, _texts, 'references is a file or a list of files: ["ref.*.txt"]', place)
-            files[key] = [str(base / path) for path in paths]
-        else:
-            files[key] = str(base / _checked(value, _text, f'{key} is a file: {key} = "{key}.txt"', place))
-    if not files.keys() & {"source", "references", "table"}:
-        raise BadInput(f"{place}: there is nothing to evaluate against. Name a set, source, references or a table.")
-    return TestSet(name, files=files)
+def _test_set(name: str, written: str | dict[str, Any], base: Path, where: str) -> TestSet:
+    written = {"set": written} if isinstance(written, str) else written
+    settings = convert_settings(written, TestSetSettings, where=f"{where}, test set {name}")
+    return TestSet(name, settings.set, settings.files(base))
 
 
 def _entries(
-    test_set: TestSet, system: str, settings: Any, seeds: Sequence[int] | None, base: Path, where: str
+    test_set: TestSet, system: str, written: str | dict[str, Any], seeds: Sequence[int] | None, base: Path, where: str
 ) -> list[Entry]:
-    place = f"{where}, system {system}"
-    if isinstance(settings, str):
-        settings = {"outputs": settings}
-    settings = _checked(settings, _table, 'a system is a file or a table: {outputs = "runs/{test_set}.txt"}', place)
-    check_keys(settings, ("outputs", "published", "seeds"), place)
-    if "published" in settings:
-        published = _checked(settings["published"], _text, 'published is a name: published = "ACCESS"', place)
+    written = {"outputs": written} if isinstance(written, str) else written
+    settings = convert_settings(written, SystemSettings, where=where)
+    if settings.published is not None:
         if test_set.set is None:
-            raise BadInput(f"{where}: {system} is a published output, and {test_set.name} is no named set.")
-        return [Entry(test_set, system, None, None, published)]
-    message = 'a system must say where its outputs are: outputs = "runs/{test_set}.txt"'
-    pattern = _checked(settings.get("outputs"), _text, message, place)
-    seeds = _named_seeds(settings, seeds, place)
-    if "{seed}" in pattern and not seeds:
-        raise BadInput(f"{where}: the outputs of {system} depend on {{seed}}; say which seeds: seeds = [1, 2, 3]")
-    path = str(base / pattern.replace("{test_set}", safe(test_set.name)))
-    if "{seed}" not in pattern:
+            raise BadInput(f"{where}: a published output needs a named set, and {test_set.name} is not one.")
+        return [Entry(test_set, system, None, None, settings.published)]
+    path = str(base / str(settings.outputs).replace("{test_set}", safe(test_set.name)))
+    if "{seed}" not in str(settings.outputs):
         return [Entry(test_set, system, None, path)]
-    return [Entry(test_set, system, seed, path.replace("{seed}", str(seed))) for seed in seeds or ()]
-
-
-def _checked(value: Any, fits: Callable[[Any], bool], expected: str, where: str) -> Any:
-    if not fits(value):
-        raise BadInput(f"{where}: {expected}{'' if value is None else f'; not {value!r:.60}'}.")
-    return value
-
-
-def _text(value: object) -> bool:
-    """Whether it is a text of which no part is too long for the name of a file."""
-    fits = isinstance(value, str) and bool(value.strip()) and "\0" not in value
-    return fits and all(len(part.encode("utf-8", "replace")) <= 255 for part in str(value).split("/"))
-
-
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_text, value))
-
-
-def _seeds(value: Any) -> bool:
-    whole = isinstance(value, list) and all(type(seed) is int for seed in value)
-    return whole and bool(value) and len(set(value)) == len(value)
-
-
-def _named_seeds(settings: Mapping[str, Any], usual: Sequence[int] | None, where: str) -> Sequence[int] | None:
-    if "seeds" not in settings:
-        return usual
-    expected = "seeds is a list of different whole numbers: seeds = [1, 2, 3]"
-    seeds: list[int] = _checked(settings["seeds"], _seeds, expected, where)
-    return seeds
-
-
-def _table(value: object) -> bool:
-    return isinstance(value, dict)
-
-
-def _columns(value: object) -> bool:
-    return isinstance(value, dict) and all(_text(name) or _texts(name) for name in value.values())
-
-
-def _named(name: str, what: str, where: str) -> str:
-    """A name that a file can have."""
-    if not _text(name) or not name.strip(".") or len(safe(name).encode()) > _LONGEST:
-        raise BadInput(f"{where}: the name of a {what} is a short text, and not {name[:40]!r}.")
-    return name
+    if not (seeds := settings.seeds or seeds):
+        raise BadInput(f"{where}: the outputs depend on {{seed}}; say which seeds: seeds = [1, 2, 3]")
+    return [Entry(test_set, system, seed, path.replace("{seed}", str(seed))) for seed in seeds]
 
 
 def _check_distinct(names: Sequence[tuple[str, str]], where: str) -> None:

@@ -7,13 +7,15 @@ several machines can each train one.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
@@ -125,7 +127,7 @@ class TrainingRun:
         """A directory holds the parts of one run; parts of two must not be mixed."""
         self.directory.mkdir(parents=True, exist_ok=True)
         sentences = len(self.corpus.levelled)
-        facts = {"recipe": asdict(self.recipe), "encoder": Path(self.encoder).name, "sentences": sentences}
+        facts = {"recipe": to_builtins(self.recipe), "encoder": Path(self.encoder).name, "sentences": sentences}
         path = self.directory / "run.json"
         if path.is_file() and json.loads(path.read_text(encoding="utf-8")) != json.loads(json.dumps(facts)):
             raise BadInput(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import to_builtins
 
 from plainly.core.errors import MissingExtra
 from plainly.core.formatting import number
@@ -63,7 +64,7 @@ class JudgeTraining(Result):
 
     def card(self) -> str:
         """The model card, in Markdown."""
-        settings = "\n".join(f"- {name}: {value}" for name, value in asdict(self.recipe).items())
+        settings = "\n".join(f"- {name}: {value}" for name, value in to_builtins(self.recipe).items())
         agreement = markdown(self.tables()[0]) if self.agreement else "No ratings were held out."
         return f"""# Model card: {self.output.name}
 

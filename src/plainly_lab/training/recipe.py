@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
-from plainly.core.errors import BadInput
-from plainly.core.files import read_whole, typed
+from msgspec import field
+from msgspec.structs import replace
 
-T = TypeVar("T")
+from plainly.core.settings import Number, Settings, read_settings
+
 SHIPPED = "shipped"  # the recipe of the model that plainly ships
 
 
-@dataclass(frozen=True)
-class FitSettings:
+class FitSettings(Settings, frozen=True):
     """How to train. ``keep`` weighs a loss that holds the token vectors of ``keep_layer`` to those of the encoder that
     training began from, so that their similarities still say something about meaning."""
 
-    epochs: float = 1.0
+    epochs: Number = 1.0
     batch: int = 64
-    rate: float = 5e-5
-    warmup: float = 0.1
-    decay: float = 0.01
+    rate: Number = 5e-5
+    warmup: Number = 0.1
+    decay: Number = 0.01
     longest: int = 128
-    keep: float = 0.0
+    keep: Number = 0.0
     keep_layer: int = -1
     checks: int = 4  # validations per epoch
     seed: int = 0
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(Settings, frozen=True):
     """Every choice that was made. The defaults are the 2023 paper's, but for the split, which small corpora need wider.
 
     ``joined`` is the share of neighbouring sentences that are also shown as one text of two sentences, ``noise`` the
@@ -44,20 +41,20 @@ class Recipe:
     """
 
     softened: bool = True
-    span: float = 2.0
-    exclude: float = 1.0
-    valid: float = 0.05
-    test: float = 0.05
+    span: Number = 2.0
+    exclude: Number = 1.0
+    valid: Number = 0.05
+    test: Number = 0.05
     seed: int = 0
     repeats: int = 3
-    joined: float = 0.0
-    joined_cost: float = 0.0
-    noise: float = 0.0
+    joined: Number = 0.0
+    joined_cost: Number = 0.0
+    noise: Number = 0.0
     teachers: int = 0
     experts: int = 0
-    blend: float = 0.0
-    copies: float = 1.0
-    ridge: float = 0.0
+    blend: Number = 0.0
+    copies: Number = 1.0
+    ridge: Number = 0.0
     fit: FitSettings = field(default_factory=lambda: FitSettings(epochs=3, batch=32, rate=1e-5))
     expert: FitSettings = field(default_factory=FitSettings)
     student: FitSettings = field(default_factory=FitSettings)
@@ -67,7 +64,7 @@ class Recipe:
         """A recipe from a TOML file, or the one called ``shipped``; what it does not name has its default."""
         if name is None:
             return cls()
-        return _read(cls, Path(__file__).parent / "shipped.toml" if name == SHIPPED else Path(name))
+        return read_settings(Path(__file__).parent / "shipped.toml" if name == SHIPPED else name, cls)
 
     def changed(self, *, epochs: float | None = None, **changes: Any) -> Recipe:
         """The recipe with what is not None in place of its own; epochs and seed are those of the first stage too."""
@@ -82,19 +79,7 @@ class Recipe:
         return self.student if self.teachers else self.fit
 
 
-def _read(kind: type[T], path: Path) -> T:
-    try:
-        table = tomllib.loads(read_whole(path).decode("utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path} is no recipe in TOML: {error}. Give such a file, or {SHIPPED!r}.") from None
-    for setting in fields(cast("Any", kind)):
-        if setting.type == FitSettings.__name__ and setting.name in table:
-            table[setting.name] = typed(FitSettings, table[setting.name], f"{path}: [{setting.name}]")
-    return typed(kind, table, str(path))
-
-
-@dataclass(frozen=True)
-class JudgeRecipe:
+class JudgeRecipe(Settings, frozen=True):
     """Every choice of ``plainly train quality``: the sets, how often sound pairs are harmed, and the three trainings.
 
     ``held_out`` is the share of rated sources kept back to judge the model on. Stage one shows ``first_pairs`` of the
@@ -111,21 +96,21 @@ class JudgeRecipe:
     pairs: tuple[str, ...] = ("wikisplit/test", "onestopenglish/pairs")
     contradictions: tuple[str, ...] = ()
     ratings: tuple[str, ...] = ("simpeval/past", "acl2018/ratings")
-    held_out: float = 0.15
-    copies: float = 6.0
+    held_out: Number = 0.15
+    copies: Number = 6.0
     first_pairs: int = 40_000
-    replay: float = 1.0
+    replay: Number = 1.0
     teachers: int = 3
-    known: float = 0.5
+    known: Number = 0.5
     people: int = 0
     reworded: int = 0
     rewriter: str = ""
     offered: int = 8000
     students: int = 1
-    ridge: float = 0.0
-    overall: float = 0.0
-    gain: float = 0.5
-    powers: Mapping[str, float] = field(
+    ridge: Number = 0.0
+    overall: Number = 0.0
+    gain: Number = 0.5
+    powers: Mapping[str, Number] = field(
         default_factory=lambda: dict.fromkeys(("overall", "fluency", "meaning", "simplicity"), 1.0)
     )
     seed: int = 0
@@ -137,7 +122,7 @@ class JudgeRecipe:
     def read(cls, name: str | Path) -> JudgeRecipe:
         """A recipe from a TOML file, or one of those that plainly has: ``shipped`` and ``research``."""
         own = {SHIPPED: "quality.toml", "research": "quality-research.toml"}
-        return _read(cls, Path(__file__).parent / own[str(name)] if str(name) in own else Path(name))
+        return read_settings(Path(__file__).parent / own[str(name)] if str(name) in own else name, cls)
 
     def changed(self, *, epochs: float | None = None, seed: int | None = None) -> JudgeRecipe:
         """The recipe with other epochs of the student, or another seed; None leaves its own."""

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
+
 from plainly.core.arguments import public
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.formatting import number
@@ -65,7 +67,7 @@ class Training(Result):
 
     def card(self) -> str:
         """The model card, in Markdown."""
-        settings = "\n".join(f"- {name}: {value}" for name, value in asdict(self.recipe).items())
+        settings = "\n".join(f"- {name}: {value}" for name, value in to_builtins(self.recipe).items())
         levels = ", ".join(f"{level:g}" for level in sorted(set(self.corpus.levelled.levels.tolist())))
         return f"""# Model card: {self.output.name}
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from plainly.checks.corpus_rules import Decision
-from plainly.checks.item_rules import Finding
+from plainly.checks.decisions import Decision, Finding
 from plainly.checks.rules import WORDS, Rules, Waiver
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import counted, interval, p_value, percent
@@ -18,18 +17,6 @@ from plainly.data import diagnose
 from plainly.scoring.scores import Evaluation
 
 _WORST = 10
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One text: whether it may be shown, and every rule that it breaks."""
-
-    passed: bool
-    findings: tuple[Finding, ...]
-    not_applied: tuple[str, ...] = ()  # metrics of rules that need a source or references, which were not given
-
-    def __bool__(self) -> bool:
-        return self.passed
 
 
 @dataclass(frozen=True, repr=False)
