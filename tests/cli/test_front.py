@@ -10,7 +10,7 @@ import pytest
 
 from plainly.cli import commands, main
 from plainly.cli.completion import script
-from plainly.cli.parser import command_parser
+from plainly.cli.options import command_parser
 from plainly.cli.show import _print_rich
 from plainly.core.result import Table
 from plainly.core.tables import display_width, fitted

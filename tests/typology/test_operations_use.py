@@ -109,15 +109,15 @@ def test_options_of_score(mirror: Path, capsys: pytest.CaptureFixture[str]) -> N
     parser = argparse.ArgumentParser()
     inputs.add_selection(parser)
     everything = Texts(data.load("asset/test"), {})
-    assert inputs.selected(parser.parse_args([]), everything) is everything
-    inputs.selected(parser.parse_args(["--references-with", "lexical", "--without", "err"]), everything)
+    assert inputs.select_items(parser.parse_args([]), everything) is everything
+    inputs.select_items(parser.parse_args(["--references-with", "lexical", "--without", "err"]), everything)
     assert "352 of 359 items and 2138 of 3590 references; 7 items" in capsys.readouterr().err
     unlabelled = Texts(EvalSet.of(["a"], references=[["b"]]), {})
     with pytest.raises(BadInput, match="operations='auto'"):
-        inputs.selected(parser.parse_args(["--without", "err"]), unlabelled)
+        inputs.select_items(parser.parse_args(["--without", "err"]), unlabelled)
     references = [["It is old. It leaks.", "It is old and leaks."]]
     texts = Texts(EvalSet.of(["It is old and it leaks."], references=references), {"s": ["It leaks."]})
-    labelled = inputs.selected(parser.parse_args(["--references-with", "split", "--operations", "auto"]), texts)
+    labelled = inputs.select_items(parser.parse_args(["--references-with", "split", "--operations", "auto"]), texts)
     assert isinstance(labelled, Texts)
     assert labelled.evalset.references == (("It is old. It leaks.",),)
     assert labelled.outputs == {"s": ("It leaks.",)}

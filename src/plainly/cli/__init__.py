@@ -112,7 +112,7 @@ def _run(arguments: list[str]) -> int:
     command = load_command(name)
     # Products of matrices are many and small here: on shared cores, threads wait for one another longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from plainly.cli.parser import command_parser
+    from plainly.cli.options import command_parser
     from plainly.cli.show import show
 
     parser = command_parser(name, command)

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         show(explain(*(() if args.list else (args.explain,))), args.format)
         return 0
     texts = _read(args)
-    specs = inputs.chosen_metrics(args, texts) if args.metrics else ()
+    specs = inputs.resolve_metrics(args, texts) if args.metrics else ()
     diagnosis = doctor(texts, metrics=specs, fix=args.fix, force=args.force)
     show(diagnosis, args.format)
     return 1 if diagnosis.warnings else 0
@@ -57,4 +57,4 @@ def _read(args: argparse.Namespace) -> Texts:
 
         evalset = read_evalset(source=args.source, references=args.references, groups=args.groups)
         return with_language(Texts(evalset, {}), args.language)
-    return inputs.read(args)
+    return inputs.read_arguments(args)

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> Result:
 def _read(args: argparse.Namespace) -> Texts:
     """Two texts on the command line, or whatever the other commands read."""
     if args.pair is None:
-        return inputs.read(args)
+        return inputs.read_arguments(args)
     if args.systems or args.test_set or args.source or args.table or args.demo:
         raise BadInput("--pair takes two texts and nothing beside them.")
     return read_texts(sources=args.pair[:1], outputs=args.pair[1:])

@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     options.check_targets(args, args.junit, args.sarif, args.report)
     asked = rules.chosen(args.rules, args.preset).with_more(args.require, args.not_worse_than)
     _add_baselines(args, asked)
-    texts = inputs.read(args)
+    texts = inputs.read_arguments(args)
     outcome = gate(texts, rules=asked, undecided=args.undecided, sampling=options.sampling(args), progress=bar)
     files = {system: path for path in args.systems for system in (path.partition("=")[0], stem(path))}
     if args.junit:
