@@ -111,9 +111,9 @@ def test_other_shells_read_their_script(shell: str, tmp_path: Path) -> None:
 
 def test_strict_holds_wherever_it_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     from plainly.core.result import Listing, Note
-    from plainly_lab.cli import grid
+    from plainly_lab.grids import run
 
     warned = Listing({}, (), prose="done", warned=(Note("Something is odd.", "warning", code="odd"),))
-    monkeypatch.setattr(grid, "grid", lambda *config, **settings: warned)
+    monkeypatch.setattr(run, "grid", lambda *config, **settings: warned)
     assert main(["grid", "grid.toml"]) == 0
     assert main(["grid", "grid.toml", "--strict"]) == 1

@@ -18,7 +18,7 @@ from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.registry import metric
 from plainly.core.sampling import Sampling
-from plainly.io.texts import Texts
+from plainly.io.texts import Texts, read_texts
 from plainly.scoring.evaluate import evaluate
 from plainly.typology import formats
 from plainly.typology.against_people import PeopleComparison, compare_with_people, share_differences
@@ -194,14 +194,15 @@ def test_operations_from_python() -> None:
 
 
 def test_people_are_the_references_or_annotated_pairs() -> None:
-    texts = {"sources": SOURCES, "outputs": OUTPUTS, "labeller": "rules"}
-    comparison = compare_with_people(references=[[text] for text in OUTPUTS["A"]], **texts)
+    texts = read_texts(sources=SOURCES, outputs=OUTPUTS)
+    with_references = read_texts(sources=SOURCES, outputs=OUTPUTS, references=[[text] for text in OUTPUTS["A"]])
+    comparison = compare_with_people(with_references, labeller="rules")
     assert all(row.difference.value == 0 for row in comparison.systems["A"])
     annotated = [Pair(str(at), source, "…", (Group((0,), (), "deloth"),)) for at, source in enumerate(SOURCES)]
-    rows = compare_with_people(people=annotated, **texts).records()
+    rows = compare_with_people(texts, people=annotated, labeller="rules").records()
     assert [row["people"] for row in rows if row["operation"] == "deloth"] == [1.0, 1.0]
-    with pytest.raises(BadInput, match="nobody to compare with"):
-        compare_with_people(**texts)
+    with pytest.raises(BadInput, match="nothing to compare with"):
+        compare_with_people(texts, labeller="rules")
 
 
 def test_every_action_has_a_function_that_the_docs_name() -> None:
