@@ -6,9 +6,9 @@ Every key that is not known is an error, because a misspelt ``overlapp`` that is
 import datetime
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -181,20 +181,7 @@ def read_project(path: Path) -> Project:
     return parse_project(read_toml(path), where=str(path))
 
 
-class ProjectOptions(TypedDict, total=False):
-    """What is said of a new study without writing its file by hand."""
-
-    task: TaskName
-    protocol: str
-    test_set: str
-    systems: Sequence[str]
-    source: str
-    outputs: Sequence[str]
-    items: int
-    overlap: int
-
-
-def write_project(path: Path, options: ProjectOptions, *, demo: bool = False) -> bool:
+def write_project(path: Path, options: Mapping[str, Any], *, demo: bool = False) -> bool:
     """Write a project's file, unless there is one; then nothing may be said twice. Whether it was written."""
     if path.exists():
         if options:

@@ -10,7 +10,7 @@ import pytest
 
 from plainly.cli import commands, main
 from plainly.cli.completion import script
-from plainly.cli.parser import command_parser
+from plainly.cli.options import command_parser
 from plainly.cli.show import _print_rich
 from plainly.core.result import Table
 from plainly.core.tables import display_width, fitted
@@ -111,9 +111,9 @@ def test_other_shells_read_their_script(shell: str, tmp_path: Path) -> None:
 
 def test_strict_holds_wherever_it_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     from plainly.core.result import Listing, Note
-    from plainly_lab.cli import grid
+    from plainly_lab.grids import run
 
     warned = Listing({}, (), prose="done", warned=(Note("Something is odd.", "warning", code="odd"),))
-    monkeypatch.setattr(grid, "grid", lambda *config, **settings: warned)
+    monkeypatch.setattr(run, "grid", lambda *config, **settings: warned)
     assert main(["grid", "grid.toml"]) == 0
     assert main(["grid", "grid.toml", "--strict"]) == 1

@@ -16,7 +16,7 @@ import plainly
 from conftest import ROOT
 from fences import fences
 from plainly.cli import commands, main
-from plainly.cli.parser import command_parser
+from plainly.cli.options import command_parser
 from plainly.core import registry
 
 DOCS = sorted((ROOT / "docs").glob("**/*.md"))

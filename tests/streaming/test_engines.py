@@ -214,7 +214,7 @@ def test_large_corpora_are_streamed_without_being_asked(
     one = str(folder / "part-0.parquet")
     assert main(["score", one, "-m", "fkgl", "--no-advice"]) == 0
     assert "Poisson" not in capsys.readouterr().err
-    monkeypatch.setattr("plainly.cli.streaming.LARGE", 1000)
+    monkeypatch.setattr("plainly.cli.inputs.LARGE", 1000)
     monkeypatch.setattr("plainly.scoring.streamed.HELD", 100)
     assert main(["score", one, "-m", "fkgl", "--processes", "1"]) == 0
     assert "Poisson" in capsys.readouterr().err

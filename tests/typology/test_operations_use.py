@@ -18,7 +18,7 @@ from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.registry import metric
 from plainly.core.sampling import Sampling
-from plainly.io.texts import Inputs
+from plainly.io.texts import Texts, read_texts
 from plainly.scoring.evaluate import evaluate
 from plainly.typology import formats
 from plainly.typology.agreement import against_gold, aligned_labels, davies_fleiss, label_agreement
@@ -107,17 +107,17 @@ def test_a_removed_reference_is_gone() -> None:
 def test_options_of_score(mirror: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
     inputs.add_selection(parser)
-    everything = Inputs(data.load("asset/test"), {})
-    assert inputs.selected(parser.parse_args([]), everything) is everything
-    inputs.selected(parser.parse_args(["--references-with", "lexical", "--without", "err"]), everything)
+    everything = Texts(data.load("asset/test"), {})
+    assert inputs.select_items(parser.parse_args([]), everything) is everything
+    inputs.select_items(parser.parse_args(["--references-with", "lexical", "--without", "err"]), everything)
     assert "352 of 359 items and 2138 of 3590 references; 7 items" in capsys.readouterr().err
-    unlabelled = Inputs(EvalSet.of(["a"], references=[["b"]]), {})
+    unlabelled = Texts(EvalSet.of(["a"], references=[["b"]]), {})
     with pytest.raises(BadInput, match="operations='auto'"):
-        inputs.selected(parser.parse_args(["--without", "err"]), unlabelled)
+        inputs.select_items(parser.parse_args(["--without", "err"]), unlabelled)
     references = [["It is old. It leaks.", "It is old and leaks."]]
-    texts = Inputs(EvalSet.of(["It is old and it leaks."], references=references), {"s": ["It leaks."]})
-    labelled = inputs.selected(parser.parse_args(["--references-with", "split", "--operations", "auto"]), texts)
-    assert isinstance(labelled, Inputs)
+    texts = Texts(EvalSet.of(["It is old and it leaks."], references=references), {"s": ["It leaks."]})
+    labelled = inputs.select_items(parser.parse_args(["--references-with", "split", "--operations", "auto"]), texts)
+    assert isinstance(labelled, Texts)
     assert labelled.evalset.references == (("It is old. It leaks.",),)
     assert labelled.outputs == {"s": ("It leaks.",)}
 
@@ -193,14 +193,15 @@ def test_operations_from_python() -> None:
 
 
 def test_people_are_the_references_or_annotated_pairs() -> None:
-    texts = {"sources": SOURCES, "outputs": OUTPUTS, "labeller": "rules"}
-    comparison = compare_with_people(references=[[text] for text in OUTPUTS["A"]], **texts)
+    texts = read_texts(sources=SOURCES, outputs=OUTPUTS)
+    with_references = read_texts(sources=SOURCES, outputs=OUTPUTS, references=[[text] for text in OUTPUTS["A"]])
+    comparison = compare_with_people(with_references, labeller="rules")
     assert all(row.difference.value == 0 for row in comparison.systems["A"])
     annotated = [Pair(str(at), source, "…", (Group((0,), (), "deloth"),)) for at, source in enumerate(SOURCES)]
-    rows = compare_with_people(people=annotated, **texts).records()
+    rows = compare_with_people(texts, people=annotated, labeller="rules").records()
     assert [row["people"] for row in rows if row["operation"] == "deloth"] == [1.0, 1.0]
-    with pytest.raises(BadInput, match="nobody to compare with"):
-        compare_with_people(**texts)
+    with pytest.raises(BadInput, match="nothing to compare with"):
+        compare_with_people(texts, labeller="rules")
 
 
 def test_every_action_has_a_function_that_the_docs_name() -> None:

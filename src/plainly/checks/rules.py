@@ -17,7 +17,7 @@ from typing import Literal
 from msgspec import structs
 
 from plainly.core import registry
-from plainly.core.errors import BadInput, UnknownName, did_you_mean, way
+from plainly.core.errors import BadInput, UnknownName, did_you_mean
 from plainly.core.settings import Number, Settings, convert_settings, read_toml
 from plainly.io.faults import output_faults
 
@@ -195,8 +195,7 @@ class RulesFile(Settings, frozen=True):
 def resolve_rules(rules: "str | Path | Rules | None", preset: str | None) -> Rules:
     """Load the rules of a file or of a preset; a file may begin with a preset itself, and then adds to it."""
     if rules is not None and preset is not None:
-        either = f"{way('rules=', '--rules')} or {way('preset=', '--preset')}"
-        raise BadInput(f'Give {either}. A rules file can begin with one: preset = "plain"')
+        raise BadInput('Pass rules= or preset=, not both. A rules file can begin with a preset: preset = "plain"')
     if isinstance(rules, Rules):
         return rules
     if rules is not None:

@@ -85,7 +85,9 @@ def _stop(number: int, frame: object) -> None:
 def _said(error: Exception) -> tuple[str, int]:
     """What went wrong in a sentence, and the exit status."""
     if isinstance(error, PlainlyError):
-        return error.for_shell(), 2
+        from plainly.cli.show import for_shell
+
+        return for_shell(str(error)), 2
     if isinstance(error, MemoryError):
         return "There is not enough memory for this. Give less at once, or --engine local, which reads in parts.", 2
     broken_database = type(error).__name__ in ("OperationalError", "DatabaseError")  # not those of a faulty query
@@ -110,7 +112,7 @@ def _run(arguments: list[str]) -> int:
     command = load_command(name)
     # Products of matrices are many and small here: on shared cores, threads wait for one another longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from plainly.cli.parser import command_parser
+    from plainly.cli.options import command_parser
     from plainly.cli.show import show
 
     parser = command_parser(name, command)

@@ -37,4 +37,4 @@ def run(args: argparse.Namespace) -> Result:
     settings = {"encoder": not args.words, "save": args.save}
     if args.against is not None:
         return align(against=args.against, **settings)
-    return align(inputs.read(args), **settings)
+    return align(inputs.read_arguments(args), **settings)

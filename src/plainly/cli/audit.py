@@ -12,8 +12,8 @@ from plainly.cli.options import number
 from plainly.cli.progress import bar
 from plainly.cli.show import add_formats
 from plainly.core.errors import BadInput
+from plainly.core.machine import cores
 from plainly.core.result import Result
-from plainly.streaming.engines import engine
 
 HELP = """\
 Find out whether metrics can be fooled: attack a share of the outputs and watch every metric.
@@ -73,15 +73,17 @@ def run(args: argparse.Namespace) -> Result:
     for directory in (args.plots, args.out):
         if directory is not None and not directory.is_dir():
             raise BadInput(f"There is no directory {directory}. Make it first: mkdir {directory}")
-    texts = inputs.read(args)
+    texts = inputs.read_arguments(args)
     result = audit(
         texts,
-        metrics=inputs.chosen_metrics(args, texts),
+        metrics=inputs.resolve_metrics(args, texts),
         attacks=args.attacks,
         levels=args.levels,
         trials=args.trials,
         seed=args.seed,
-        engine=engine(args.engine, processes=args.processes, address=args.address),
+        engine=args.engine,
+        processes=args.processes or cores(),
+        address=args.address,
         tables=args.tables,
         intervals=args.intervals,
         progress=bar,

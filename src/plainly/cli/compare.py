@@ -3,20 +3,18 @@
 import argparse
 from pathlib import Path
 
-from plainly.cli import inputs, options, streaming
+from plainly.cli import inputs, options
 from plainly.cli.options import number
 from plainly.cli.progress import bar
 from plainly.cli.show import add_formats, show
 from plainly.core.errors import BadInput
 from plainly.io.files import stem
 from plainly.io.tables import table_format
-from plainly.io.texts import Inputs
 from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import TESTS, Comparisons, Test
 from plainly.scoring.references import OVER
 from plainly.scoring.score_file import open_saved
 from plainly.scoring.subsets import FIELDS
-from plainly.streaming.corpus import Corpus
 
 HELP = """\
 Say which differences between systems are real.
@@ -61,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--no-advice", action="store_true", help="leave out warnings and what a metric cannot be used for"
     )
     options.add_sampling(parser, method=False)
-    streaming.add_streaming(parser)
+    inputs.add_streaming(parser)
     options.add_force(parser)
     add_formats(parser)
 
@@ -70,43 +68,51 @@ def run(args: argparse.Namespace) -> int:
     options.check_targets(args, args.set_aside)
     if len(args.systems) == 1 and args.systems[0].endswith(".npz"):
         if args.metrics:
-            raise BadInput("Saved scores hold the metrics they hold; leave -m out.")
-        result = _compared(args, open_saved(args.systems[0]))
+            raise BadInput("Saved scores have their metrics already; leave -m out.")
+        result = _compare(args, open_saved(args.systems[0]))
     else:
         added = _add_baseline(args)
-        with inputs.opened(args) as data:
-            specs = inputs.chosen_metrics(args, data)
-            settings = streaming.settings(args, data, specs) if isinstance(data, Corpus) else {}
-            names = list(data.outputs if isinstance(data, Inputs) else data.systems)
+        with inputs.open_arguments(args) as data:
+            specs = inputs.resolve_metrics(args, data)
             if added:
-                args.baseline = names[0]
-            elif args.baseline is not None and args.baseline not in names and stem(args.baseline) in names:
+                args.baseline = data.systems[0]
+            elif (
+                args.baseline is not None and args.baseline not in data.systems and stem(args.baseline) in data.systems
+            ):
                 args.baseline = stem(args.baseline)
-            if args.baseline is not None and args.baseline not in names:
-                raise BadInput(f"The baseline {args.baseline!r} is not among the systems: {', '.join(names)}.")
-            result = _compared(args, data, metrics=specs, **settings)
-    streaming.say_resumed(result.evaluation)
+            if args.baseline not in (None, *data.systems):
+                raise BadInput(f"The baseline {args.baseline!r} is not among the systems: {', '.join(data.systems)}.")
+            result = _compare(args, data, specs, inputs.state_file(args, data, specs))
+    inputs.say_resumed(result.evaluation)
     warned = show(result, args.format)
     return 130 if not result.evaluation.complete else int(args.strict and warned > 0)
 
 
-def _compared(args: argparse.Namespace, data: object, **settings: object) -> Comparisons:
+def _compare(
+    args: argparse.Namespace, data: object, specs: list[str] | None = None, state: Path | None = None
+) -> Comparisons:
     return compare(
         data,
+        metrics=specs,
         baseline=args.baseline,
         tests=tuple(dict.fromkeys(_SHORT.get(test, test) for test in args.test or TESTS)),
         trials=args.trials,
+        sampling=options.sampling(args),
         by=args.by,
         over=args.over,
-        sampling=options.sampling(args),
         advice=not args.no_advice,
+        engine=inputs.engine_name(args),
+        processes=args.processes,
+        address=args.address,
+        on_error=args.on_error,
+        set_aside=args.set_aside,
+        state=state,
         progress=bar,
-        **settings,  # type: ignore[arg-type]
     )
 
 
 def _add_baseline(args: argparse.Namespace) -> bool:
-    """Put a baseline that is no system yet (another published system, another file) before the systems."""
+    """Add a baseline that is not among the systems (another published system, another file) before them."""
     if args.baseline is None or not args.systems or "all" in args.systems or any(map(table_format, args.systems)):
         return False
     if args.baseline in {name for system in args.systems for name in (system, system.partition("=")[0], stem(system))}:

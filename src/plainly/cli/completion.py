@@ -7,7 +7,7 @@ import argparse
 import sys
 
 from plainly.cli import commands
-from plainly.cli.parser import command_parser
+from plainly.cli.options import command_parser
 
 HELP = """\
 Print a script that completes commands, options, metrics and sets in your shell.

@@ -1,24 +1,39 @@
-"""What to evaluate, as every command that scores takes it: a named set, own files, a table, or the demo."""
+"""What a command evaluates: a named set, files, a table, the demo, a corpus too large to hold, or ratings.
+
+Every command that takes texts declares its options and reads them here.
+"""
 
 import argparse
 import dataclasses
+import glob
+import os
 import re
 import typing
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plainly.cli import options
 from plainly.cli.options import number
 from plainly.cli.show import say
 from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName, did_you_mean
-from plainly.io.texts import Inputs, absences, spoken
-from plainly.streaming.corpus import Corpus
+from plainly.core.files import check_target
+from plainly.io.files import named
+from plainly.io.tables import table_format
+from plainly.io.texts import Texts, absence_notes, with_language
+from plainly.streaming.corpus import Corpus, open_corpus
+from plainly.text.languages import detection
 
-Outputs = dict[str, tuple[str, ...]]
-_CONDITIONS = ("references_with", "references_without", "items_with", "items_without")  # of by_operation.toml
+if TYPE_CHECKING:
+    from plainly.people.ratings import Judgements
+    from plainly.scoring.scores import Evaluation
+
+# Files larger than this in all are read in parts unless --engine memory is given.
+LARGE = 200_000_000
+_STREAMED = ("parquet", "jsonl")
+_CONDITIONS = ("references_with", "references_without", "items_with", "items_without")
 
 
 def add_texts(parser: argparse.ArgumentParser) -> None:
@@ -122,7 +137,61 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen_metrics(args: argparse.Namespace, data: Inputs | Corpus) -> list[str]:
+def add_streaming(parser: argparse.ArgumentParser) -> None:
+    """The arguments for a corpus that is too large to hold in memory."""
+    group = parser.add_argument_group("large corpora")
+    group.add_argument(
+        "--engine",
+        choices=("auto", "memory", "local", "ray"),
+        default="auto",
+        help="memory: read everything; local: a part at a time, on all cores; ray: on a Ray cluster; "
+        "auto (the default): local for folders and for more than 200 MB, else memory",
+    )
+    group.add_argument(
+        "--processes", type=number("--processes"), metavar="N", help="how many workers; results are the same"
+    )
+    group.add_argument("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
+    group.add_argument(
+        "--on-error",
+        choices=("stop", "set-aside"),
+        default="stop",
+        help="what to do with rows that cannot be measured; either way they are named (stop)",
+    )
+    group.add_argument("--set-aside", metavar="FILE", help="where to list the rows set aside (.jsonl)")
+    group.add_argument("--state", metavar="FILE", help="where to keep how far the run has come (default: in the cache)")
+    group.add_argument("--restart", action="store_true", help="begin again, even if an earlier run was interrupted")
+
+
+def add_ratings(parser: argparse.ArgumentParser, *, default: str | None = None) -> None:
+    """The arguments that name human ratings; with a ``default`` they may be left out."""
+    parser.add_argument(
+        "ratings",
+        metavar="RATINGS",
+        nargs=None if default is None else "?",
+        default=default,
+        help="a public set (simplicity-da, acl2018, structural-simplicity, or a card of ratings: "
+        "plainly data list) or a table of ratings: CSV, TSV, JSONL, Parquet, .ods, .xlsx; or a "
+        "study: its project's .toml",
+    )
+    group = parser.add_argument_group("how to read the ratings")
+    group.add_argument(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="ROLE=COLUMN",
+        help="which columns of a table to take: system, item, rater, dimension, rating, source, output, type",
+    )
+    group.add_argument("--scale", metavar="LOW..HIGH", help="the scale, checked: 1..5, -2..2, 0..100")
+    group.add_argument(
+        "--language",
+        metavar="CODE",
+        help="language of what was rated: en, de, fr, es, it, pt, nl and others; a public set says its own",
+    )
+    group.add_argument("--z-scores", action="store_true", help="standardise each rater's ratings first")
+    group.add_argument("--systems", metavar="A,B,…", help="only these systems, in this order")
+
+
+def resolve_metrics(args: argparse.Namespace, data: Texts | Corpus) -> list[str]:
     """The specs that were asked for, or a sensible few; all of them are checked here, before anything is measured."""
     from plainly.scoring import presets, score
 
@@ -169,66 +238,60 @@ def _aimed(specs: Sequence[str], target: str) -> list[str]:
 
 
 @contextmanager
-def opened(args: argparse.Namespace) -> Iterator[Inputs | Corpus]:
-    """What the arguments name: texts that were read, or a corpus that is read a part at a time."""
-    from plainly.cli import streaming
-
-    if not streaming.wanted(args):
-        yield read(args)
+def open_arguments(args: argparse.Namespace) -> Iterator[Texts | Corpus]:
+    """What the arguments name: texts that were read, or a corpus that is read in parts."""
+    if not _is_streamed(args):
+        yield read_arguments(args)
         return
-    corpus = streaming.opened(args)
+    corpus = _open_corpus(args)
     try:
         yield corpus
     finally:
         corpus.close()
 
 
-def selected(args: argparse.Namespace, data: Inputs | Corpus) -> Inputs | Corpus:
-    """The items and references that --references-with and its like choose."""
+def select_items(args: argparse.Namespace, data: Texts | Corpus) -> Texts | Corpus:
+    """The items and references that --references-with and similar options select."""
     conditions = {name: getattr(args, name) for name in _CONDITIONS}
     if not any(conditions.values()):
         return data
     if isinstance(data, Corpus):
-        raise BadInput("References and items are chosen by operation where all are at hand: --engine memory.")
+        raise BadInput("References and items can be selected by operation only in memory: --engine memory.")
     from plainly.typology.selection import choose
 
     selection = choose(data.evalset, operations=args.operations, share=args.items_share, **conditions)
     say(f"Chosen by operation: {selection}.")
     outputs = {system: selection.outputs(texts) for system, texts in data.outputs.items()}
-    return Inputs(selection.evalset, outputs, data.notes)
+    return Texts(selection.evalset, outputs, data.notes)
 
 
-def read(args: argparse.Namespace) -> Inputs:
-    """Read what the arguments name; the first thing wrong is an error and nothing is returned."""
-    inputs = _read(args)
-    if getattr(args, "unit", None) is None:
-        return inputs
-    from plainly.io.units import with_unit
-
-    return with_unit(inputs, args.unit)
-
-
-def _read(args: argparse.Namespace) -> Inputs:
-    named = [args.test_set is not None, args.demo, bool(args.source or args.references or args.table)]
-    if sum(named) > 1:
+def read_arguments(args: argparse.Namespace) -> Texts:
+    """Read the texts that the arguments name; the first thing wrong is an error."""
+    given = [args.test_set is not None, args.demo, bool(args.source or args.references or args.table)]
+    if sum(given) > 1:
         raise BadInput("Give one of -t SET, --demo, or own files (--source, --references, --table).")
     if args.groups and (args.demo or args.test_set is not None):
         raise BadInput("--groups goes with files of your own; a named set has its documents already, or none.")
-    inputs = _demo(args.systems) if args.demo else _named(args) if args.test_set is not None else _files(args)
-    return spoken(inputs, args.language)
+    texts = _demo(args.systems) if args.demo else _named(args) if args.test_set is not None else _files(args)
+    texts = with_language(texts, args.language)
+    if args.unit is None:
+        return texts
+    from plainly.io.units import with_unit
+
+    return with_unit(texts, args.unit)
 
 
-def _demo(systems: Sequence[str]) -> Inputs:
+def _demo(systems: Sequence[str]) -> Texts:
     from plainly import data
 
     evalset, outputs = data.demo()
     for system in systems:
         if system not in outputs:
             raise UnknownName("demo system", system, outputs, see="plainly score --demo")
-    return Inputs(evalset, {system: outputs[system] for system in systems or outputs})
+    return Texts(evalset, {system: outputs[system] for system in systems or outputs})
 
 
-def _named(args: argparse.Namespace) -> Inputs:
+def _named(args: argparse.Namespace) -> Texts:
     from plainly import data
     from plainly.cli.progress import bar
     from plainly.io.reading import read_inputs
@@ -242,11 +305,11 @@ def _named(args: argparse.Namespace) -> Inputs:
             f"Which outputs of {name} should be scored? Name a file or a published system ({shown or 'none'}), "
             "or 'all'."
         )
-    outputs: Outputs = {}
+    outputs: dict[str, tuple[str, ...]] = {}
     own = [system for system in systems if system not in published and (system != "all" or Path(system).exists())]
     for spec in own:
         _check_own(spec, name, published)
-    read = Inputs(evalset, {})
+    read = Texts(evalset, {})
     if own or args.columns:
         columns = options.columns(args.columns)
         read = read_inputs(own, evalset=evalset, columns=columns, incomplete=args.incomplete)
@@ -256,7 +319,7 @@ def _named(args: argparse.Namespace) -> Inputs:
     if both := outputs.keys() & read.outputs:
         raise BadInput(f"Two systems are called {min(both)!r}. Name yours apart: NAME=FILE")
     parts = (read.outputs, outputs) if systems[0] in own else (outputs, read.outputs)
-    return Inputs(evalset, {**parts[0], **parts[1]}, (*read.notes, *absences(outputs)))
+    return Texts(evalset, {**parts[0], **parts[1]}, (*read.notes, *absence_notes(outputs)))
 
 
 def _check_own(spec: str, name: str, published: Sequence[str]) -> None:
@@ -268,7 +331,7 @@ def _check_own(spec: str, name: str, published: Sequence[str]) -> None:
         )
 
 
-def _files(args: argparse.Namespace) -> Inputs:
+def _files(args: argparse.Namespace) -> Texts:
     from plainly.io.reading import read_inputs
 
     references, systems, columns = list(args.references), list(args.systems), options.columns(args.columns)
@@ -321,3 +384,115 @@ def _alike(shape: tuple[str, ...], other: tuple[str, ...]) -> bool:
         return False
     differing = [place for place, (a, b) in enumerate(zip(shape, other, strict=True)) if a != b]
     return not differing or (len(shape) >= 3 and len(differing) == 1 and differing[0] > 0)
+
+
+def _is_streamed(args: argparse.Namespace) -> bool:
+    """Whether the arguments name a corpus that is read in parts."""
+    if args.engine != "auto":
+        if args.engine != "memory" and (args.test_set or args.demo):
+            raise BadInput(f"--engine {args.engine} reads your own files; named sets are small: leave it out.")
+        if args.engine == "memory" and (args.on_error == "set-aside" or args.set_aside):
+            raise BadInput("Rows are set aside where a corpus is read in parts: --engine local.")
+        return bool(args.engine != "memory")
+    if args.test_set is not None or args.demo:
+        return False
+    if args.on_error == "set-aside":
+        return True
+    paths = [*([args.source] if args.source else []), *args.references, *([args.table] if args.table else [])]
+    paths += [system if "://" in system else named(system)[1] for system in args.systems]
+    if any("://" in path or os.path.isdir(path) for path in paths):
+        return True
+    if not args.source and not args.references and any(_is_pattern(path) for path in (args.table, *args.systems)):
+        return True  # all files that match are one corpus
+    files = [path for path in paths if os.path.isfile(path)]
+    if any(path.endswith(".npz") for path in files):  # saved scores
+        return False
+    kinds = {table_format(path) for path in files}
+    streamed = kinds <= {None} or (len(files) == 1 and kinds <= set(_STREAMED))
+    return streamed and sum(map(os.path.getsize, files)) > LARGE
+
+
+def _open_corpus(args: argparse.Namespace) -> Corpus:
+    """The corpus that the arguments name."""
+    if args.language == "auto":
+        raise BadInput("The language of a corpus that is read in parts is not detected; pass --language CODE")
+    language = detection.check(args.language) if args.language else ""
+    tables = [args.table] if args.table else []
+    if args.source or args.references:
+        if tables:
+            raise BadInput("A corpus comes from tables or from files with one text a line, not from both.")
+        corpus = open_corpus(source=args.source, references=args.references, outputs=args.systems, groups=args.groups)
+    elif tables or any(_is_table(system) for system in args.systems):
+        corpus = open_corpus([*tables, *args.systems], columns=options.columns(args.columns))
+    elif not args.systems:
+        raise BadInput("Nothing to score. Name a table, a folder of tables, or files with one text a line.")
+    else:
+        corpus = open_corpus(outputs=args.systems, groups=args.groups)
+    return dataclasses.replace(corpus, language=language)
+
+
+def _is_pattern(path: str | None) -> bool:
+    return path is not None and glob.has_magic(path) and not os.path.exists(path) and table_format(path) in _STREAMED
+
+
+def _is_table(spec: str) -> bool:
+    return "://" in spec or os.path.isdir(spec) or table_format(spec.rstrip("*?")) is not None
+
+
+def engine_name(args: argparse.Namespace) -> str:
+    """The engine that reads a corpus in parts, if there is one."""
+    return "ray" if args.engine == "ray" else "local"
+
+
+def state_file(args: argparse.Namespace, data: Texts | Corpus, specs: Sequence[str]) -> Path | None:
+    """Where a run over a corpus in parts keeps what is needed to resume it; removed with --restart."""
+    if not isinstance(data, Corpus):
+        return None
+    import platformdirs
+
+    from plainly.scoring.streamed import run_key
+
+    if args.state:
+        state = Path(args.state)
+        check_target(state, inputs=[part.file for part in data.parts])
+    else:
+        state = Path(platformdirs.user_cache_dir("plainly")) / "runs" / f"{run_key(data, specs)}.npz"
+    if args.restart:
+        state.unlink(missing_ok=True)
+    return state
+
+
+def say_resumed(evaluation: "Evaluation") -> None:
+    """Say that an earlier run had done some of the work."""
+    reading = evaluation.reading
+    if reading is not None and reading.resumed:
+        say(f"plainly: went on from an earlier run: {reading.resumed} of {reading.parts} parts were measured before")
+
+
+def read_judgements(args: argparse.Namespace) -> "Judgements":
+    """The ratings that the arguments name."""
+    from plainly.cli.progress import bar
+    from plainly.people import take
+
+    columns = (options.columns(args.columns) or {}).items()
+    judgements = take(
+        args.ratings,
+        columns={role: column if isinstance(column, str) else ",".join(column) for role, column in columns},
+        scale=_scale(args.scale),
+        systems=options.split_names(args.systems),
+        z_scores=args.z_scores,
+        progress=bar,
+    )
+    return dataclasses.replace(judgements, language=detection.check(args.language)) if args.language else judgements
+
+
+def _scale(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    low, dots, high = text.partition("..")
+    try:
+        if not dots:
+            raise ValueError
+        return float(low), float(high)
+    except ValueError:
+        raise BadInput(f"--scale takes LOW..HIGH, for example 1..5 or -2..2; not {text!r}.") from None

@@ -2,7 +2,7 @@
 
 import argparse
 
-from plainly.cli import options, rated
+from plainly.cli import inputs, options
 from plainly.cli.options import number
 from plainly.cli.progress import bar
 from plainly.cli.show import add_formats, say
@@ -20,7 +20,7 @@ Does a metric agree with people? And do people agree with each other?
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    rated.add_ratings(parser)
+    inputs.add_ratings(parser)
     group = parser.add_argument_group("what to ask")
     group.add_argument("-m", "--metrics", action="append", metavar="METRIC", help="correlate these metrics with people")
     group.add_argument("--agreement", action="store_true", help="how far raters agree, and who stands apart")
@@ -61,19 +61,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     from plainly.core import plots
     from plainly.people.meta_evaluation import meta
+    from plainly.people.preferences import rank
+    from plainly.people.rankings import read_rankings
     from plainly.people.subset import Filter
 
     options.check_targets(args, args.plot)
-    if (choices := rated.rankings(args)) is not None:
-        from plainly.people.preferences import rank
-
+    if (choices := read_rankings(args.ratings)) is not None:
         return rank(choices, sampling=options.sampling(args))
-    judgements = rated.read(args)
+    judgements = inputs.read_judgements(args)
     subset = None
     if args.filter:
         subset = Filter.of(
             judgements,
-            dimensions=rated.names(args.filter_by),
+            dimensions=options.split_names(args.filter_by),
             threshold=args.threshold,
             unit=args.filter_unit,
             without_sources=args.without_sources,
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> Result:
         references=args.references or (),
         subset=subset,
         by=args.by or (),
-        control=None if args.control is None else [] if args.control == "none" else rated.names(args.control),
+        control=None if args.control is None else [] if args.control == "none" else options.split_names(args.control),
         unit=args.unit,
         compare=not args.no_tests,
         progress=bar,

@@ -32,4 +32,4 @@ def run(args: argparse.Namespace) -> Result:
         raise BadInput("Which metric should be explained? For example: plainly metrics sari --explain --demo")
     if not (args.test_set or args.source or args.references or args.table or args.systems):
         args.demo = True
-    return explain(args.name, inputs.read(args))
+    return explain(args.name, inputs.read_arguments(args))

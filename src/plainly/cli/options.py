@@ -1,16 +1,21 @@
-"""Groups of options that several commands share, each defined and read in one place."""
+"""The parser of a command, and the options that several commands share, each declared and read in one place."""
 
 import argparse
 import contextlib
 import math
+import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import ModuleType
+from typing import Any, NoReturn
 
-from plainly.core.errors import BadInput
+from plainly.cli import load_command
+from plainly.core.errors import BadInput, PlainlyError, did_you_mean
 from plainly.core.files import check_target
 from plainly.core.sampling import DEFAULTS, METHODS, Sampling
 
-# Kinds of numbers, with the least and the most that makes sense: how many of something, a seed, a port, a measure.
+_UNKNOWN = re.compile(r"unrecognized arguments: (.*)", re.DOTALL)
+_CHOICE = re.compile(r"argument ([^:]+): invalid choice: '?([^']*?)'? \(choose from (.*)\)")
+# Kinds of numbers with the smallest and largest allowed value: a count, a seed, a port, a measurement.
 _NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "int": (int, 1, 10**9),
     "seed": (int, 0, 2**63 - 1),
@@ -19,8 +24,38 @@ _NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
 }
 
 
+class CommandParser(argparse.ArgumentParser):
+    """Raises one sentence, with the nearest option that exists, instead of printing a screen of usage."""
+
+    def error(self, message: str) -> NoReturn:
+        see = f"See: {self.prog} --help"
+        if unknown := _UNKNOWN.fullmatch(message):
+            name = (unknown[1].split() or [unknown[1]])[0].partition("=")[0]
+            suggestion = did_you_mean(name, self._option_string_actions) if name.startswith("-") else ""
+            kind = "option" if name.startswith("-") else "argument"
+            raise PlainlyError(f"{self.prog} has no {kind} {name!r}.{suggestion} {see}")
+        if choice := _CHOICE.fullmatch(message):
+            allowed = re.findall(r"[^\s,']+", choice[3])
+            suggestion = did_you_mean(choice[2], allowed)
+            raise PlainlyError(f"{choice[1]} may be {', '.join(allowed)}; not {choice[2]!r}.{suggestion} {see}")
+        raise PlainlyError(f"{message[:1].upper()}{message[1:]}. {see}")
+
+
+def command_parser(name: str, command: ModuleType | None = None) -> CommandParser:
+    """The parser of a command with all its options."""
+    command = command or load_command(name)
+    parser = CommandParser(
+        prog=f"plainly {name}",
+        description=command.HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.configure(parser)
+    return parser
+
+
 def number(flag: str, kind: str = "int") -> Callable[[str], Any]:
-    """What reads the value of an option that is a number, and refuses one that makes no sense: -1 items, nan."""
+    """A reader for an option whose value is a number; values that make no sense (-1 items, nan) are refused."""
     cast, least, most = _NUMBERS[kind]
 
     def read(text: str) -> int | float:
@@ -34,14 +69,10 @@ def number(flag: str, kind: str = "int") -> Callable[[str], Any]:
     return read
 
 
-def add_sampling(
-    parser: argparse.ArgumentParser, *, method: bool = True, level: Callable[[str], Any] | None = None
-) -> argparse._ArgumentGroup:
-    """--level, --resamples, --method, --seed: how intervals and tests draw. ``level`` reads the value of --level."""
+def add_sampling(parser: argparse.ArgumentParser, *, method: bool = True) -> argparse._ArgumentGroup:
+    """--level, --resamples, --method, --seed: how intervals and tests are drawn."""
     group = parser.add_argument_group("how to draw")
-    group.add_argument(
-        "--level", type=level or number("--level", "float"), help=f"confidence level ({DEFAULTS['level']})"
-    )
+    group.add_argument("--level", type=number("--level", "float"), help=f"confidence level ({DEFAULTS['level']})")
     group.add_argument(
         "--resamples", type=number("--resamples"), metavar="N", help=f"bootstrap draws ({DEFAULTS['resamples']})"
     )
@@ -54,13 +85,13 @@ def add_sampling(
 
 
 def sampling(args: argparse.Namespace) -> Sampling:
-    """What was asked for, checked; the rest as Sampling has it."""
-    asked = {name: getattr(args, name, None) for name in DEFAULTS}
-    return Sampling(**{name: value for name, value in asked.items() if value is not None})
+    """The sampling that the arguments describe, with the defaults of ``Sampling`` for the rest."""
+    values = {name: getattr(args, name, None) for name in DEFAULTS}
+    return Sampling(**{name: value for name, value in values.items() if value is not None})
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
-    """--force: whoever writes files has it."""
+    """--force, for every command that writes files."""
     parser.add_argument("--force", action="store_true", help="overwrite files that plainly did not write")
 
 
@@ -79,12 +110,17 @@ def check_targets(args: argparse.Namespace, *paths: str | None) -> None:
 
 
 def columns(pairs: Sequence[str]) -> dict[str, str | list[str]] | None:
-    """--columns ROLE=COLUMN …, several columns with commas between; None where nothing was given."""
-    chosen: dict[str, str | list[str]] = {}
+    """--columns ROLE=COLUMN …, several columns separated by commas; None if there are none."""
+    roles: dict[str, str | list[str]] = {}
     for pair in pairs:
         role, equals, column = pair.partition("=")
         if not equals or not role or not column:
             raise BadInput(f"--columns takes ROLE=COLUMN, for example source=complex; not {pair!r}.")
         listed = column.split(",")
-        chosen[role] = listed if len(listed) > 1 else column
-    return chosen or None
+        roles[role] = listed if len(listed) > 1 else column
+    return roles or None
+
+
+def split_names(text: str | None) -> list[str]:
+    """Names separated by commas."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]

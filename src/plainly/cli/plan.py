@@ -2,7 +2,7 @@
 
 import argparse
 
-from plainly.cli import options, rated
+from plainly.cli import inputs, options
 from plainly.cli.options import number
 from plainly.cli.show import add_formats, say
 from plainly.core.errors import BadInput
@@ -18,7 +18,7 @@ How many sentences and raters tell systems apart? Learnt from ratings that exist
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    rated.add_ratings(parser, default="simplicity-da")
+    inputs.add_ratings(parser, default="simplicity-da")
     parser.add_argument("--dimension", default="", metavar="NAME", help="which dimension (simplicity)")
     group = parser.add_argument_group("the study")
     group.add_argument(
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> Result:
 
     options.check_targets(args, args.plot)
     result = plan(
-        rated.read(args),
+        inputs.read_judgements(args),
         dimension=args.dimension,
         budget=args.budget,
         sentences=_numbers(args.sentences, "--sentences"),

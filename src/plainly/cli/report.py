@@ -70,11 +70,11 @@ def _data(args: argparse.Namespace) -> dict[str, Any]:
         args.saved = saved[0]
         args.systems = [name for name in args.systems if name != args.saved]
     if args.saved is None:
-        texts = inputs.read(args)
-        return {"data": texts, "metrics": inputs.chosen_metrics(args, texts)}
+        texts = inputs.read_arguments(args)
+        return {"data": texts, "metrics": inputs.resolve_metrics(args, texts)}
     if args.metrics:
         raise BadInput("Saved scores have their metrics; leave out -m, or leave out --saved to score again.")
     if not (args.test_set or args.demo or args.source or args.references or args.table or args.systems):
         return {"data": open_saved(args.saved)}
-    texts = inputs.read(args)
+    texts = inputs.read_arguments(args)
     return {"data": open_saved(args.saved), "evalset": texts.evalset, "outputs": texts.outputs}

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from plainly.cli import inputs, options, streaming
+from plainly.cli import inputs, options
 from plainly.cli.progress import bar
 from plainly.cli.show import add_formats, show
 from plainly.scoring import score_file
@@ -52,39 +52,45 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write every item's scores: .csv, .tsv, .jsonl or .parquet; for large corpora, a folder",
     )
     group.add_argument("--save", metavar="FILE", help="keep the measured rows (.npz), for every later analysis")
-    streaming.add_streaming(parser)
+    inputs.add_streaming(parser)
     options.add_force(parser)
     add_formats(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    with inputs.opened(args) as data:
-        specs = inputs.chosen_metrics(args, data)
-        settings = streaming.settings(args, data, specs) if isinstance(data, Corpus) else {}
-        if args.segments and isinstance(data, Corpus) and not Path(args.segments).suffix:
-            settings["segments"] = args.segments
-        elif args.segments:
-            score_file.check_segments(args.segments)
+    with inputs.open_arguments(args) as data:
+        specs = inputs.resolve_metrics(args, data)
+        # The scores of a corpus in parts are written as they are measured, into a folder; others at the end, to a file.
+        folder = args.segments if isinstance(data, Corpus) and not Path(args.segments or "").suffix else None
+        file = None if folder else args.segments
+        if file:
+            score_file.check_segments(file)
         if args.save:
             score_file.check_saved(args.save)
-        options.check_targets(args, args.save, args.set_aside, None if "segments" in settings else args.segments)
+        options.check_targets(args, args.save, args.set_aside, file)
         evaluation = score(
-            inputs.selected(args, data),
+            inputs.select_items(args, data),
             metrics=specs,
-            sampling=options.sampling(args),
             intervals=not args.no_intervals,
+            sampling=options.sampling(args),
             by=args.by,
-            sanity=args.sanity,
             over=args.over,
+            sanity=args.sanity,
             advice=not args.no_advice,
+            engine=inputs.engine_name(args),
+            processes=args.processes,
+            address=args.address,
+            on_error=args.on_error,
+            segments=folder,
+            set_aside=args.set_aside,
+            state=inputs.state_file(args, data, specs),
             progress=bar,
-            **settings,
         )
-    if args.segments and "segments" not in settings:
-        score_file.write_segments(args.segments, evaluation)
+    if file:
+        score_file.write_segments(file, evaluation)
     if args.save:
         score_file.save(args.save, evaluation)
-    streaming.say_resumed(evaluation)
+    inputs.say_resumed(evaluation)
     warned = show(evaluation, args.format)
     if args.signature and args.format not in ("json", "csv", "long"):
         for scores in next(iter(evaluation.values())).values():

@@ -5,5 +5,15 @@ from plainly.io.evalsets import read_evalset
 from plainly.io.lines import read_lines
 from plainly.io.outputs import read_outputs
 from plainly.io.tables import Sheet, read_table
+from plainly.io.texts import Texts, read_texts
 
-__all__ = ["Sheet", "check_references", "read_evalset", "read_lines", "read_outputs", "read_table"]
+__all__ = [
+    "Sheet",
+    "Texts",
+    "check_references",
+    "read_evalset",
+    "read_lines",
+    "read_outputs",
+    "read_table",
+    "read_texts",
+]

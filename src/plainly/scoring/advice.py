@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
-from plainly.core.errors import way
 from plainly.core.formatting import counted, listed, number
 from plainly.core.result import Note
 from plainly.metrics.evidence import evidence, for_methods, is_ours
@@ -61,7 +60,7 @@ def _other_fkgl(evaluation: Evaluation, spec: str, metric: Fkgl) -> Iterator[Not
         name = f" of {most}" if most else ""
         yield Note(
             f"{spec}{name} is {number(ours)} here and {number(theirs)} in EASSE, which counts punctuation as words "
-            f"and syllables in its own way. For EASSE's number: {way(repr(other), f'-m {repr(other)!r}')}"
+            f"and syllables in its own way. For EASSE's number: metrics={repr(other)!r}"
         )
 
 

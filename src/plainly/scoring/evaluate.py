@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from plainly.core import limits, registry
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.evalset import Absent, EvalSet
 from plainly.core.metric import Floats, Metric, suited
 from plainly.core.progress import Progress, Tell, silent, unseen, whole
@@ -21,7 +21,7 @@ Metrics = Sequence[str | Metric] | Mapping[str, Metric]  # specs or values, or v
 DEFAULT = Sampling()
 
 
-class Texts(Protocol):
+class AvailableTexts(Protocol):
     """What metrics are checked against: an evaluation set, or a corpus in files."""
 
     @property
@@ -130,7 +130,7 @@ def with_intervals(scores: Mapping[str, Scores], draws: Draws, sampling: Samplin
     }
 
 
-def checked_metrics(metrics: Metrics, texts: Texts | None) -> dict[str, Metric]:
+def checked_metrics(metrics: Metrics, texts: AvailableTexts | None) -> dict[str, Metric]:
     """The metrics by spec, each of which finds what it needs in the texts."""
     if not metrics:
         raise BadInput("No metric was asked for. See: plainly metrics")
@@ -143,9 +143,7 @@ def checked_metrics(metrics: Metrics, texts: Texts | None) -> dict[str, Metric]:
     chosen = {spec: suited(metric, texts) for spec, metric in chosen.items()}
     for spec, metric in chosen.items():
         if "source" in metric.needs and not texts.has_sources:
-            add = way("sources=", "--source FILE")
-            raise BadInput(f"{spec} compares with the source, and no sources were given. Add them ({add}).")
+            raise BadInput(f"{spec} compares with the source, and no sources were given. Add them (sources=).")
         if "references" in metric.needs and not texts.has_references:
-            add = way("references=", "--references FILE…, or -t SET")
-            raise BadInput(f"{spec} compares with references, and none were given. Add them ({add}).")
+            raise BadInput(f"{spec} compares with references, and none were given. Add them (references=).")
     return chosen

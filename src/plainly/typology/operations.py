@@ -11,17 +11,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from plainly.core.arguments import public
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
+from plainly.core.evalset import EvalSet
 from plainly.core.formatting import number, percent
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
-from plainly.io.texts import TextArguments, take
+from plainly.io.columns import Columns
+from plainly.io.texts import Incomplete, Outputs, Texts
+from plainly.io.units import Unit
 from plainly.stats.estimate import Estimate
 from plainly.stats.resample import Floats, interval
 from plainly.typology.annotation import SIDES, Pair, squeeze
@@ -30,7 +32,6 @@ from plainly.typology.labeller import loaded
 from plainly.typology.labelling import (
     Annotated,
     LabelledPairs,
-    LabellingOptions,
     annotated,
     between,
     label,
@@ -47,8 +48,23 @@ from plainly.typology.vocabulary import all_labels, operation
 _MAX_DIFFERENCES = 6  # that are told in words
 
 
-@public
-def operations(data: Any = None, *, labeller: str = "light", **options: Unpack[LabellingOptions]) -> Profile:
+def operations(
+    data: Any = None,
+    *,
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | Outputs | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+    evalset: EvalSet | None = None,
+    ids: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+    columns: Columns | None = None,
+    language: str | None = None,
+    incomplete: Incomplete = "refuse",
+    unit: Unit | None = None,
+    labeller: str = "light",
+    processes: int = 1,
+    progress: Progress = unseen,
+) -> Profile:
     """How often each operation occurs, on how many words and with which others.
 
     ``data`` is annotated pairs (a file, a set such as ``"assetann/annotations"``, what ``label`` returned) or texts as
@@ -58,7 +74,24 @@ def operations(data: Any = None, *, labeller: str = "light", **options: Unpack[L
         return profile_labelled(data)
     if isinstance(data, str | Path) or (isinstance(data, Sequence) and data and isinstance(data[0], Pair)):
         return profile(annotated(data), name=set_name(data))
-    return profile_labelled(label(data, labeller=labeller, **options))
+    return profile_labelled(
+        label(
+            data,
+            sources=sources,
+            outputs=outputs,
+            references=references,
+            evalset=evalset,
+            ids=ids,
+            groups=groups,
+            columns=columns,
+            language=language,
+            incomplete=incomplete,
+            unit=unit,
+            labeller=labeller,
+            processes=processes,
+            progress=progress,
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -309,30 +342,26 @@ class PeopleComparison(Result):
 
 
 def compare_with_people(
-    data: Any = None,
+    texts: Texts,
     *,
     people: Annotated | None = None,
     labeller: str = "light",
     sampling: Sampling = Sampling(),
     processes: int = 1,
     progress: Progress = unseen,
-    **texts: Unpack[TextArguments],
 ) -> PeopleComparison:
     """Each system's operations beside those of people: of the references, labelled alike, or of annotated pairs."""
-    inputs = take(data, **texts)
-    evalset = inputs.evalset
-    sides = [between(evalset, outputs) for outputs in inputs.outputs.values()]
+    evalset = texts.evalset
+    sides = [between(evalset, outputs) for outputs in texts.outputs.values()]
     if people is None:
         if not evalset.references:
-            references, pairs = way("references=", "--references FILE…"), way("people=", "--people SET")
-            asked = f"give {references} or annotated pairs of people ({pairs})"
-            raise BadInput(f"There is nobody to compare with: {asked}.")
+            raise BadInput("There is nothing to compare with: pass references= or annotated pairs of people (people=).")
         sides.append((*reference_pairs(evalset), [""] * int(evalset.reference_counts.sum()), ""))
     labelled = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
     theirs = labelled.pop() if people is None else annotated(people)
     differences = [share_differences(pairs, theirs, sampling=sampling) for pairs in labelled]
-    systems = dict(zip(inputs.outputs, differences, strict=True))
-    return PeopleComparison(labeller, loaded(labeller).notice, systems, sampling, unsuited(inputs))
+    systems = dict(zip(texts.outputs, differences, strict=True))
+    return PeopleComparison(labeller, loaded(labeller).notice, systems, sampling, unsuited(texts))
 
 
 def share_differences(

@@ -6,7 +6,6 @@ from plainly.cli.options import number
 from plainly.cli.progress import bar
 from plainly.cli.show import add_formats
 from plainly.core.result import Result
-from plainly_lab.grids.run import grid
 
 SUMMARY = "evaluate systems × test sets × metrics × seeds from one file"
 HELP = """\
@@ -46,5 +45,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
-    where = {name: getattr(args, name) for name in ("engine", "processes", "address")}
-    return grid(args.config, restart=args.restart, progress=bar, **where)
+    from plainly_lab.grids.run import grid
+
+    return grid(
+        args.config,
+        engine=args.engine,
+        processes=args.processes,
+        address=args.address,
+        restart=args.restart,
+        progress=bar,
+    )

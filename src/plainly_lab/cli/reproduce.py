@@ -6,7 +6,6 @@ from plainly.cli.options import number
 from plainly.cli.progress import bar
 from plainly.cli.show import add_formats
 from plainly.core.result import Result
-from plainly_lab.reproductions import RecipeOptions, recipes, reproduce
 
 SUMMARY = "compute the tables of a paper again"
 HELP = """\
@@ -19,6 +18,8 @@ Compute the tables of a paper again and show them beside the published ones.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    from plainly_lab.reproductions import RecipeOptions
+
     parser.add_argument("name", nargs="?", metavar="PAPER", help="which paper (see --list)")
     parser.add_argument("--list", action="store_true", help="the papers that can be reproduced")
     parser.add_argument("--table", action="append", metavar="N", help="only this table; may be repeated")
@@ -43,8 +44,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
+    from plainly_lab.reproductions import recipes, reproduce
+
     if args.list or args.name is None:
         return recipes()
-    options = {name: getattr(args, name) for name in ("outputs", "figures", "seed", "trials", "processes")}
-    reproduction = reproduce(args.name, tables=args.table, progress=bar, **options)
+    reproduction = reproduce(
+        args.name,
+        tables=args.table,
+        outputs=args.outputs,
+        figures=args.figures,
+        seed=args.seed,
+        trials=args.trials,
+        processes=args.processes,
+        progress=bar,
+    )
     return reproduction.summary() if args.summary else reproduction

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 
-from plainly.core.arguments import public
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.formatting import number
 from plainly.core.progress import Progress, unseen
@@ -94,7 +93,6 @@ Errors are against the documents' own levels. {self._distance()}
         )
 
 
-@public
 def train(
     name: str = "sle",
     *,
