@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 from plainly.auditing import figures, prose
 from plainly.auditing.attack import Attack
@@ -12,16 +12,15 @@ from plainly.auditing.catalogue import chosen
 from plainly.auditing.sweep import LEVELS, SEED, Sweep, first_trial, sweep
 from plainly.auditing.tables import DEFAULT_TABLES, TABLES, named_tables
 from plainly.auditing.verdicts import Verdict, judge
-from plainly.core import registry
 from plainly.core.arguments import public
 from plainly.core.files import write_whole
-from plainly.core.metric import Metric
+from plainly.core.metric import Metrics
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.tables import delimited, markdown
 from plainly.data import diagnose
 from plainly.io.texts import TextArguments, take
-from plainly.scoring.score import chosen_metrics
+from plainly.scoring.evaluate import resolve_metrics
 from plainly.streaming import engines
 
 _SIDES = ("mean", "low", "high")  # of a curve
@@ -149,7 +148,7 @@ class Audit(Result):
 def audit(
     data: Any = None,
     *,
-    metrics: str | Sequence[str | Metric | object] | None = None,
+    metrics: Metrics | None = None,
     attacks: str | Sequence[str | Attack] = "all",
     levels: Sequence[float] = LEVELS,
     trials: int | None = None,
@@ -174,7 +173,7 @@ def audit(
     swept = sweep(
         inputs.evalset,
         {system or "outputs": outputs for system, outputs in inputs.outputs.items()},
-        chosen_metrics(cast("Sequence[str | Metric] | None", metrics), inputs.has_references, inputs.language),
+        resolve_metrics(metrics, inputs.evalset),
         chosen(attacks, inputs.evalset),
         levels=levels,
         trials=trials,
@@ -182,8 +181,7 @@ def audit(
         engine=engine or engines.engine("local", processes=processes),
         progress=progress,
     )
-    specs = [spec for spec in swept.design.metrics if spec.partition("(")[0] in registry.METRICS]
-    language = diagnose(inputs.evalset, inputs.outputs, specs, quick=True, only=("metric-language",))
+    language = diagnose(inputs.evalset, inputs.outputs, swept.design.metrics, quick=True, only=("metric-language",))
     return Audit(swept, shown, intervals, (*inputs.notes, *language))
 
 

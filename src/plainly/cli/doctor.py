@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     texts = _read(args)
     specs = inputs.chosen_metrics(args, texts) if args.metrics else ()
-    diagnosis = doctor(texts, metrics=specs, fix=args.fix, force=args.force)
+    diagnosis = doctor(texts, metrics=list(specs), fix=args.fix, force=args.force)
     show(diagnosis, args.format)
     return 1 if diagnosis.warnings else 0
 

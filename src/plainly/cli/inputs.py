@@ -3,17 +3,16 @@
 import argparse
 import dataclasses
 import re
-import typing
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from plainly.cli import options
 from plainly.cli.options import number
 from plainly.cli.show import say
 from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName, did_you_mean
+from plainly.core.metric import Metric
 from plainly.io.texts import Inputs, absences, spoken
 from plainly.streaming.corpus import Corpus
 
@@ -122,9 +121,9 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen_metrics(args: argparse.Namespace, data: Inputs | Corpus) -> list[str]:
-    """The specs that were asked for, or a sensible few; all of them are checked here, before anything is measured."""
-    from plainly.scoring import presets, score
+def chosen_metrics(args: argparse.Namespace, data: Inputs | Corpus) -> dict[str, Metric]:
+    """The metrics that were asked for, or a sensible few, by spec; all are checked before anything is measured."""
+    from plainly.scoring import evaluate, presets
 
     specs = [spec for written in args.metrics or () for spec in registry.split_specs(written)]
     if args.metrics and not specs:
@@ -132,40 +131,35 @@ def chosen_metrics(args: argparse.Namespace, data: Inputs | Corpus) -> list[str]
     if args.like is not None:
         specs, said = presets.like(args.like, specs, references=data.has_references)
         say(said)
-    specs = [str(spec) for spec in score.chosen_metrics(specs or None, data.has_references, data.language)]
-    for spec in specs:
-        registry.metric(spec)
+    texts = data if isinstance(data, Corpus) else data.evalset
+    metrics = registry.metrics(specs or evaluate.default_specs(texts))
     if args.target is not None:
-        specs = _aimed(specs, args.target)
-    return list(dict.fromkeys(specs))
+        metrics = _aimed(metrics, args.target)
+    return evaluate.resolve_metrics(metrics, texts)
 
 
-def _aimed(specs: Sequence[str], target: str) -> list[str]:
-    """The specs, with the target for those metrics that have one of its kind and were not given another.
+def _aimed(metrics: dict[str, Metric], target: str) -> dict[str, Metric]:
+    """The metrics, with the target for those that have one of its kind and were not given another.
 
     A number is for metrics that aim at numbers, if there are any; a name, or a number without them, for CEFR levels.
     """
-    metrics: dict[str, Any] = {spec: registry.metric(spec) for spec in specs}
-    aiming = {
-        spec: typing.get_type_hints(type(metric))["target"]
-        for spec, metric in metrics.items()
-        if hasattr(metric, "target")
-    }
-    numeric = [spec for spec, kind in aiming.items() if float in typing.get_args(kind)]
-    try:
-        value: str | float = float(target) if numeric else target
-    except ValueError:
-        value = target
-    chosen = numeric if isinstance(value, float) else [spec for spec in aiming if spec not in numeric]
-    if not chosen:
+    value: str | float = target
+    if any(metric.target_kind == "number" for metric in metrics.values()):
+        with suppress(ValueError):
+            value = float(target)
+    kind = "number" if isinstance(value, float) else "level"
+    if not any(metric.target_kind == kind for metric in metrics.values()):
         raise BadInput(
             "--target is for metrics that measure the distance from a level; none that takes it is named. Add: -m cefr "
             "for a CEFR level, -m sle for a number."
         )
-    return [
-        repr(dataclasses.replace(metric, target=value)) if spec in chosen and metric.target is None else spec
-        for spec, metric in metrics.items()
-    ]
+    aimed = {}
+    for spec, metric in metrics.items():
+        if metric.target_kind == kind and metric.target is None:
+            metric = dataclasses.replace(metric, target=value)  # type: ignore[type-var]
+            spec = repr(metric)
+        aimed[spec] = metric
+    return aimed
 
 
 @contextmanager

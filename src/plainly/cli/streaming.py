@@ -11,9 +11,10 @@ from plainly.cli import options
 from plainly.cli.options import number
 from plainly.cli.show import say
 from plainly.core.errors import BadInput
-from plainly.core.files import check_target
+from plainly.core.files import cache_directory, check_target
 from plainly.io.files import named
 from plainly.io.tables import table_format
+from plainly.scoring.evaluate import Metrics
 from plainly.scoring.scores import Evaluation
 from plainly.streaming.corpus import Corpus, open_corpus
 from plainly.streaming.engines import Engine, engine
@@ -97,11 +98,11 @@ def _opened(args: argparse.Namespace) -> Corpus:
     return open_corpus(outputs=systems, groups=args.groups)
 
 
-def settings(args: argparse.Namespace, corpus: Corpus, specs: list[str]) -> dict[str, Any]:
+def settings(args: argparse.Namespace, corpus: Corpus, metrics: Metrics) -> dict[str, Any]:
     """Where to measure a corpus and where to keep what, as ``score`` and ``compare`` take it."""
     from plainly.scoring.streamed import run_key
 
-    state = Path(args.state) if args.state else _states() / f"{run_key(corpus, specs)}.npz"
+    state = Path(args.state) if args.state else _states() / f"{run_key(corpus, metrics)}.npz"
     if args.state:
         check_target(state, inputs=[part.file for part in corpus.parts])
     if args.restart:
@@ -132,6 +133,4 @@ def _is_table(spec: str) -> bool:
 
 
 def _states() -> Path:
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("plainly")) / "runs"
+    return cache_directory() / "runs"

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, cast, overload
 
-from plainly.core import registry
 from plainly.core.arguments import public
 from plainly.core.errors import BadInput, way
 from plainly.core.metric import Metric
@@ -15,19 +14,15 @@ from plainly.core.sampling import DEFAULTS, Sampling, SamplingOptions
 from plainly.data import diagnose
 from plainly.io.texts import TextArguments, take
 from plainly.io.units import with_unit
-from plainly.metrics.languages import in_language
 from plainly.scoring import references, sanity, subsets
 from plainly.scoring.advice import remarks
-from plainly.scoring.evaluate import estimated, evaluate
+from plainly.scoring.evaluate import Metrics, estimated, evaluate, resolve_metrics
 from plainly.scoring.references import Over
 from plainly.scoring.scores import Evaluation, SystemScores
 from plainly.scoring.streamed import OnError, evaluate_corpus
 from plainly.streaming.corpus import Corpus
 from plainly.streaming.engines import Engine
 from plainly.streaming.engines import engine as engine_of
-
-DEFAULT_METRICS = ("sari", "bleu", "fkgl")
-DEFAULT_WITHOUT_REFERENCES = ("fkgl", "edits", "splits")
 
 
 class Asked(TypedDict, total=False):
@@ -39,7 +34,7 @@ class Asked(TypedDict, total=False):
     be: document, paragraph or sentence.
     """
 
-    metrics: str | Sequence[str | Metric] | None
+    metrics: Metrics | None
     sampling: Sampling
     intervals: bool
     advice: bool
@@ -124,15 +119,13 @@ def asked(data: Any = None, *, paired: bool = False, **options: Unpack[ScoreOpti
         return _with_texts(evaluation, _texts(options))
     metrics, progress = options.pop("metrics", None), options.pop("progress", unseen)
     if isinstance(data, Corpus):
-        evaluation = _streamed(
-            data, chosen_metrics(metrics, data.has_references, data.language), wanted, progress, paired, options
-        )
+        evaluation = _streamed(data, resolve_metrics(metrics, data), wanted, progress, paired, options)
     else:
         inputs = take(data, **_texts(options))
         if (unit := options.get("unit")) is not None:
             inputs = with_unit(inputs, unit)
-        specs = chosen_metrics(metrics, inputs.has_references, inputs.language)
-        evaluation = evaluate(inputs.evalset, inputs.outputs, specs, sampling=wanted, progress=progress)
+        resolved = resolve_metrics(metrics, inputs.evalset)
+        evaluation = evaluate(inputs.evalset, inputs.outputs, resolved, sampling=wanted, progress=progress)
         evaluation = dataclasses.replace(evaluation, taken=inputs.notes)
     return dataclasses.replace(evaluation, advise=advise if advice else None)
 
@@ -157,30 +150,18 @@ def _with_texts(evaluation: Evaluation, texts: TextArguments) -> Evaluation:
     return dataclasses.replace(evaluation, evalset=inputs.evalset, outputs=outputs)
 
 
-def chosen_metrics(
-    metrics: str | Sequence[str | Metric] | None, references: bool, language: str = ""
-) -> Sequence[str | Metric]:
-    """The metrics that were asked for, or a sensible few, in the language of the texts where they have a choice."""
-    if metrics is None:
-        metrics = DEFAULT_METRICS if references else DEFAULT_WITHOUT_REFERENCES
-        if language not in ("", "en"):
-            metrics = ["readability" if spec == "fkgl" else spec for spec in metrics]
-    specs = registry.split_specs(metrics) if isinstance(metrics, str) else metrics
-    return [in_language(spec, language) for spec in specs] if language else specs
-
-
 def advise(evaluation: Evaluation) -> list[Note]:
     """What the metrics are known not to see, and what a quick look finds wrong with the texts."""
     notes = remarks(evaluation)
     if evaluation.outputs is not None:
         written = {system: texts for system, texts in evaluation.outputs.items() if not system.startswith("(")}
-        notes += diagnose(evaluation.evalset, written, evaluation.specs, quick=True)
+        notes += diagnose(evaluation.evalset, written, evaluation.metrics, quick=True)
     return notes
 
 
 def _streamed(
     corpus: Corpus,
-    metrics: Sequence[str | Metric],
+    metrics: Mapping[str, Metric],
     sampling: Sampling | None,
     progress: Progress,
     paired: bool,
@@ -199,17 +180,17 @@ def _streamed(
         aside = evaluation.reading.set_aside if evaluation.reading else 0
         raise BadInput(f"{corpus.name} has no row that can be measured; {aside} were set aside.")
     if evaluation.outputs is None:
-        evaluation = dataclasses.replace(evaluation, taken=_language_of(corpus, evaluation.specs))
+        evaluation = dataclasses.replace(evaluation, taken=_language_of(corpus, evaluation.metrics))
     return evaluation
 
 
-def _language_of(corpus: Corpus, specs: Sequence[str]) -> tuple[Note, ...]:
+def _language_of(corpus: Corpus, metrics: Mapping[str, Metric]) -> tuple[Note, ...]:
     """Whether the metrics work in the language of a corpus that is not held, by its first rows."""
     batch = next((batch for part in corpus.parts for batch in part.read(frozenset({"source"}))), None)
     if batch is None:
         return ()
     evalset = dataclasses.replace(batch.evalset, language=corpus.language)
-    return tuple(diagnose(evalset, batch.outputs, specs, quick=True, only=("metric-language",)))
+    return tuple(diagnose(evalset, batch.outputs, metrics, quick=True, only=("metric-language",)))
 
 
 def _with_sanity_rows(evaluation: Evaluation) -> Evaluation:

@@ -165,7 +165,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     @property
     def measurable(self) -> tuple[str, ...]:
         """The metrics with which other texts can be measured: not those that a file names and that run programs."""
-        return tuple(spec for spec, metric in self.metrics.items() if getattr(metric, "measurable", True))
+        return tuple(spec for spec, metric in self.metrics.items() if metric.is_measurable)
 
     @property
     def n(self) -> int:
@@ -261,7 +261,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
 
     def table(self) -> Table:
         """The scores alone."""
-        shown = {spec: tuple(getattr(metric, "shown", metric.outputs[:1])) for spec, metric in self.metrics.items()}
+        shown = {spec: metric.main_outputs or metric.outputs[:1] for spec, metric in self.metrics.items()}
         header, columns, minor = ["system"], self._counted(), set()
         for spec, names in shown.items():
             minor |= set(range(len(header) + 1, len(header) + len(names)))
