@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import test_contracts as contracts
 
+import core.test_contracts as contracts
 from conftest import save_tokenizer
 from plainly.core.errors import BadInput, DataUnavailable
 from plainly.core.evalset import EvalSet
