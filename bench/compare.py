@@ -22,6 +22,7 @@ from sacrebleu.significance import PairedTest
 
 from plainly import data
 from plainly.core.evalset import EvalSet
+from plainly.core.sampling import Sampling
 from plainly.scoring.compare import compare
 from plainly.scoring.evaluate import Evaluation, evaluate
 from plainly.stats import resample
@@ -101,7 +102,10 @@ def main() -> None:
 
     specs = ["sari", "bleu", "fkgl"]
     everything = evaluate(evalset, outputs, specs, sampling=None)
-    drawn = best(lambda: compare(everything, tests=["paired-bootstrap"], resamples=10_000), runs=max(1, args.runs // 2))
+    drawn = best(
+        lambda: compare(everything, tests=["paired-bootstrap"], sampling=Sampling(resamples=10_000)),
+        runs=max(1, args.runs // 2),
+    )
     both = best(lambda: compare(everything), runs=max(1, args.runs // 2))
     print("10 systems, SARI, BLEU and FKGL, all 45 pairs, given the rows")
     print(f"  10,000 bootstrap draws                               {drawn:6.2f} s")

@@ -65,8 +65,6 @@ def test_metrics_are_values() -> None:
     assert plainly.metric(sari) is sari
     assert sari == plainly.metric(" sari( variant = hf ) ")
     assert pickle.loads(pickle.dumps(sari)) == sari
-    with pytest.warns(FutureWarning, match="registry"):
-        assert "sari" in plainly.metric_names()
     result = plainly.score(sources=SOURCES, outputs=OUTPUTS, references=REFERENCES, metrics=[sari], intervals=False)
     assert set(result) == {"sari(variant=hf)"}
 
@@ -157,7 +155,7 @@ def _frames(records: list[dict[str, object]]) -> dict[str, object]:
 
 
 def test_frames_in_every_shape_give_what_lists_give() -> None:
-    options = {"metrics": ["sari", "bleu"], "resamples": 20}
+    options = {"metrics": ["sari", "bleu"], "sampling": plainly.Sampling(resamples=20)}
     expected = plainly.score(sources=SOURCES, outputs=OUTPUTS, references=REFERENCES, ids=["a", "b"], **options)
     for name, frame in _frames(RECORDS).items():
         assert plainly.score(frame, **options).json() == expected.json(), name

@@ -4,11 +4,10 @@ The database is given, or named by ``PLAINLY_STUDIO_DATABASE``, or a SQLite file
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
 
 from plainly.core.errors import BadInput
 from plainly.core.progress import Progress, unseen
@@ -19,7 +18,7 @@ from plainly_studio import creation, exports, imports, payment, people
 from plainly_studio.ledger import Ledger
 from plainly_studio.live import overview
 from plainly_studio.people import InvitationKind, Secret
-from plainly_studio.project import Project, ProjectOptions, read_project, write_project
+from plainly_studio.project import Project, TaskName, read_project, write_project
 from plainly_studio.results import LOCAL_URL, Invitations, NewProject, Status
 from plainly_studio.store import Store
 
@@ -31,12 +30,29 @@ def create(
     *,
     database: str | None = None,
     demo: bool = False,
+    task: TaskName | None = None,
+    protocol: str | None = None,
+    test_set: str | None = None,
+    systems: Sequence[str] | None = None,
+    source: str | None = None,
+    outputs: Sequence[str] | None = None,
+    items: int | None = None,
+    overlap: int | None = None,
     progress: Progress = unseen,
-    **options: Unpack[ProjectOptions],
 ) -> NewProject:
     """Make a project's database, and its file from the options where there is none yet."""
     path = Path(file)
-    wrote = write_project(path, options, demo=demo)
+    settings = {
+        "task": task,
+        "protocol": protocol,
+        "test_set": test_set,
+        "systems": systems,
+        "source": source,
+        "outputs": outputs,
+        "items": items,
+        "overlap": overlap,
+    }
+    wrote = write_project(path, {name: value for name, value in settings.items() if value is not None}, demo=demo)
     with _new_database(path, database, wrote_file=wrote) as store:
         project = creation.create(store, read_project(path), directory=path.parent, demo=demo, progress=progress)
     return replace(project, file=str(path), wrote_file=wrote)

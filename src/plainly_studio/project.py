@@ -8,10 +8,10 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, get_args
 
 from plainly.core.errors import BadInput, UnknownName, did_you_mean
 from plainly.core.files import read_shipped, read_toml, typed, write_whole
@@ -190,20 +190,7 @@ def read_project(path: Path) -> Project:
     return parse_project(read_toml(path), where=str(path))
 
 
-class ProjectOptions(TypedDict, total=False):
-    """What is said of a new study without writing its file by hand."""
-
-    task: TaskName
-    protocol: str
-    test_set: str
-    systems: Sequence[str]
-    source: str
-    outputs: Sequence[str]
-    items: int
-    overlap: int
-
-
-def write_project(path: Path, options: ProjectOptions, *, demo: bool = False) -> bool:
+def write_project(path: Path, options: Mapping[str, Any], *, demo: bool = False) -> bool:
     """Write a project's file, unless there is one; then nothing may be said twice. Whether it was written."""
     if path.exists():
         if options:

@@ -129,7 +129,7 @@ def test_as_many_items_as_are_needed_decide_four_times_in_five() -> None:
     for _ in range(40):
         chosen = rng.integers(len(evalset), size=undecided.needs)
         again = {"sources": [evalset.sources[i] for i in chosen], "outputs": [outputs["noisy"][i] for i in chosen]}
-        settled += gate(**again, require=[rule], resamples=200).verdicts[0].outcome != "cannot tell"
+        settled += gate(**again, require=[rule], sampling=Sampling(resamples=200)).verdicts[0].outcome != "cannot tell"
     assert 24 <= settled <= 39
 
 

@@ -16,6 +16,7 @@ from plainly.cli import main
 from plainly.core.errors import BadInput
 from plainly.core.evalset import ABSENT, EvalSet
 from plainly.core.registry import metric
+from plainly.core.sampling import Sampling
 from plainly.learned import quality, score_cache, sle
 from plainly.text import sentences
 from plainly.text.tokenise import tokens_13a
@@ -250,7 +251,9 @@ def test_runs_that_lack_items_are_compared_on_what_both_have() -> None:
     lacking = [ABSENT, *whole[1:]]  # without the shortest, its mean is larger than that of all
     evalset = EvalSet.of(["x"] * 6)
     outputs = {"whole": whole, "lacking": lacking, "longer": longer}
-    result = plainly.compare(evalset=evalset, outputs=outputs, metrics=["length"], resamples=200, trials=200)
+    result = plainly.compare(
+        evalset=evalset, outputs=outputs, metrics=["length"], sampling=Sampling(resamples=200), trials=200
+    )
     by_pair = {(pair.baseline, pair.system): pair for pair in result.comparisons}
     assert list(by_pair) == [("whole", "lacking"), ("whole", "longer"), ("lacking", "longer")]
     assert (by_pair["whole", "lacking"].difference, by_pair["whole", "lacking"].n) == (0, 5)
@@ -258,7 +261,9 @@ def test_runs_that_lack_items_are_compared_on_what_both_have() -> None:
     assert by_pair["whole", "longer"].n == 6
     assert by_pair["whole", "lacking"].ties == 5
     assert any("lacks 1 item of 6" in note.message for note in result.notes())
-    against = plainly.compare(evalset=evalset, outputs=outputs, metrics=["length"], baseline="lacking", resamples=200)
+    against = plainly.compare(
+        evalset=evalset, outputs=outputs, metrics=["length"], baseline="lacking", sampling=Sampling(resamples=200)
+    )
     assert {(pair.baseline, pair.system, pair.n) for pair in against.comparisons} == {
         ("lacking", "whole", 5),
         ("lacking", "longer", 5),

@@ -230,8 +230,8 @@ def test_few_items_are_said_wherever_items_are_drawn(items: int) -> None:
     scores = scores_of(judgements, {"m": judgements.human("simplicity", judgements["simplicity"].units())})
     answers = [
         correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=2)),
-        agreement(judgements, resamples=2),
-        meta(judgements, tradeoff=True, resamples=2),
+        agreement(judgements, sampling=Sampling(resamples=2)),
+        meta(judgements, tradeoff=True, sampling=Sampling(resamples=2)),
     ]
     for answer in answers:
         assert ("few-items" in {note.code for note in answer.notes()}) == (items < 200)
@@ -384,7 +384,7 @@ def test_agreement_of_everything_at_once() -> None:
     rng = np.random.default_rng(0)
     values = np.clip(np.rint(3 + rng.normal(size=(3, 40, 1)) + rng.normal(scale=0.6, size=(3, 40, 4))), 1, 5)
     ratings = Ratings("s", ("A", "B", "C"), tuple(map(str, range(40))), tuple("wxyz"), values)
-    found = agreement(ratings, resamples=100)["s"]
+    found = agreement(ratings, sampling=Sampling(resamples=100))["s"]
     assert {name.partition(",")[0] for name in found.coefficients} == {
         "Krippendorff's alpha", "Fleiss' kappa", "Davies–Fleiss kappa", "Cohen's kappa", "ICC",
     }  # fmt: skip
@@ -436,7 +436,9 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_from_python_a_result_shows_itself(tmp_path: Path) -> None:
     path = write_ratings(tmp_path / "r.csv")
-    result = meta(path, metrics="fkgl,length", agreement=True, tradeoff=True, by=["type"], resamples=30)
+    result = meta(
+        path, metrics="fkgl,length", agreement=True, tradeoff=True, by=["type"], sampling=Sampling(resamples=30)
+    )
     assert result.sampling == Sampling(resamples=30)
     assert result.correlations is not None
     assert result.agreement is not None
@@ -452,13 +454,13 @@ def test_from_python_a_result_shows_itself(tmp_path: Path) -> None:
     assert {"metric", "name", "x"} <= set(result.to_pandas().columns)
     assert "Krippendorff's alpha, ordinal" in repr(result)
     assert "<table>" in result._repr_html_()
-    alone = agreement(pandas.read_csv(path), resamples=30)
+    alone = agreement(pandas.read_csv(path), sampling=Sampling(resamples=30))
     assert jsonable(alone.json()["agreement"]) == jsonable(payload["agreement"])
     assert alone["meaning"].raters == 3
     with pytest.raises(BadInput, match="items, systems, both"):
         meta(path, metrics=["fkgl"], unit="item")  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="not drawn"):
-        meta(path, agreement=True, resamples=5).chart()
+        meta(path, agreement=True, sampling=Sampling(resamples=5)).chart()
 
 
 def test_level_means_confidence_and_old_names_are_taken_for_one_version(

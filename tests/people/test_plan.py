@@ -129,11 +129,11 @@ def test_power_is_defined_rises_with_size_and_is_scipys_at_every_size() -> None:
 @pytest.mark.parametrize("difference", [float("nan"), 0.0, -1.0, float("inf"), float("-inf")])
 def test_a_difference_that_is_none_is_refused(difference: float, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(BadInput, match="a number above 0"):
-        plan(simulated(np.random.default_rng(0)), difference=difference, resamples=5)
+        plan(simulated(np.random.default_rng(0)), difference=difference, sampling=Sampling(resamples=5))
     with pytest.raises(BadInput, match="a number above 0"):
         sentences_needed(Components(1.0, 1.0, "paired"), difference)
     with pytest.raises(BadInput, match="tau to reach"):
-        plan(simulated(np.random.default_rng(0)), target=difference, resamples=5)
+        plan(simulated(np.random.default_rng(0)), target=difference, sampling=Sampling(resamples=5))
 
 
 @pytest.mark.parametrize("test", ["paired", "welch"])
@@ -173,10 +173,10 @@ def test_what_is_called_detectable_is_found_in_four_of_five_studies() -> None:
 
 
 def test_the_answer_is_a_sentence() -> None:
-    found = plan(simulated(np.random.default_rng(3)), budget=200, resamples=200)
+    found = plan(simulated(np.random.default_rng(3)), budget=200, sampling=Sampling(resamples=200))
     assert found.answer.startswith("With 200 ratings, use 200 sentences with one rater each")
     assert all(line.endswith(".") for line in found.advice)
-    again = plan(simulated(np.random.default_rng(3)), budget=200, resamples=200)
+    again = plan(simulated(np.random.default_rng(3)), budget=200, sampling=Sampling(resamples=200))
     assert found.points["budget"] == again.points["budget"]
     curves = {
         raters: {point["sentences"]: point["power"] for point in found.curves if point["raters"] == raters}
@@ -188,7 +188,7 @@ def test_the_answer_is_a_sentence() -> None:
 
 
 def test_a_plan_shows_itself() -> None:
-    result = plan(simulated(np.random.default_rng(3)), budget=60, resamples=50, seed=2)
+    result = plan(simulated(np.random.default_rng(3)), budget=60, sampling=Sampling(resamples=50, seed=2))
     payload = result.json()
     assert (payload["schema"], payload["seed"], payload["ratings"]) == ("plainly.plan/1", 2, "s")
     assert {record["resampled"] for record in result.records()} == {"sentences", "raters", "budget"}
@@ -196,7 +196,7 @@ def test_a_plan_shows_itself() -> None:
     assert [note.message for note in result.notes() if note.kind == "claim"] == result.advice
     assert result.answer in repr(result)
     with pytest.raises(BadInput, match="take percentile"):
-        plan(simulated(np.random.default_rng(3)), method="bca", resamples=5)
+        plan(simulated(np.random.default_rng(3)), sampling=Sampling(method="bca", resamples=5))
 
 
 def test_faults_are_named() -> None:
@@ -244,5 +244,5 @@ def test_acl2018_gives_the_known_figures(mirror: Path) -> None:
         assert [point.tau_as_listed for point in points] == pytest.approx(figures, abs=0.02)
         spent = resampling.budget(pilot, 100, (1, 2, 3), rng=np.random.default_rng(2))
         assert [point.tau for point in spent] == sorted((point.tau for point in spent), reverse=True)
-    needed = plan("acl2018", resamples=2, difference=0.4).needed
+    needed = plan("acl2018", sampling=Sampling(resamples=2), difference=0.4).needed
     assert needed == {1: 83, 2: 54, 3: 44}  # 202 for two raters, where a search stumbled over an undefined power

@@ -14,6 +14,7 @@ import plainly
 from conftest import opendocument
 from plainly import people
 from plainly.core.errors import BadInput, UnknownName
+from plainly.core.sampling import Sampling
 from plainly.people import Judgements, Ratings, read_ratings
 from plainly.people.rating_tables import _MISSING, READERS
 
@@ -113,10 +114,10 @@ def test_columns_that_are_no_ratings_are_said_in_every_answer(tmp_path: Path) ->
     path = write(tmp_path / "r.csv", text.replace(",good", ",3", 2).replace("A,3,x,5,", "A,3,x,n/a,", 1))
     scores = write(tmp_path / "s.csv", "system,id,sari,remark\n" + "".join(f"A,{i},{i},fine\n" for i in range(10)))
     answers = [
-        plainly.agreement(str(path), resamples=5),
-        plainly.meta(str(path), tradeoff=True, resamples=5),
-        plainly.meta(str(path), scores=str(scores), resamples=5),
-        plainly.plan(str(path), resamples=5),
+        plainly.agreement(str(path), sampling=Sampling(resamples=5)),
+        plainly.meta(str(path), tradeoff=True, sampling=Sampling(resamples=5)),
+        plainly.meta(str(path), scores=str(scores), sampling=Sampling(resamples=5)),
+        plainly.plan(str(path), sampling=Sampling(resamples=5)),
     ]
     for answer in answers:
         said = [note.message for note in answer.notes()]

@@ -13,6 +13,7 @@ import pytest
 import browser
 import plainly
 from plainly import data
+from plainly.core.sampling import Sampling
 from plainly.reporting import labels
 from plainly.reporting.habits import habits
 from plainly.reporting.report import Overview, Report
@@ -53,7 +54,9 @@ def test_no_two_labels_meet_and_nothing_scrolls_sideways(kind: str, open_page: A
     evalset, _ = data.demo()
     metrics = METRICS.get(kind, ["sari", "bleu", "fkgl"])
     outputs = _outputs(kind)
-    evaluation = plainly.score(evalset=evalset, outputs=outputs, metrics=metrics, resamples=100, advice=False)
+    evaluation = plainly.score(
+        evalset=evalset, outputs=outputs, metrics=metrics, sampling=Sampling(resamples=100), advice=False
+    )
     # Comparing every two of forty systems takes minutes, and only adds lines between rows.
     compared = compare(evaluation, tests=(DECIDING,)) if len(outputs) < 5 else None
     spreads, lengths = item_spreads(evaluation), length_scores(evaluation)

@@ -39,7 +39,7 @@ def _compared(effects: dict[str, float], *, n: int = 200, spec: str = "sari", **
         for name, share in effects.items()
     }
     evaluation = evaluate(evalset, outputs, [spec], sampling=None)
-    return compare(evaluation, resamples=300, trials=1000, **options)
+    return compare(evaluation, sampling=Sampling(resamples=300), trials=1000, **options)
 
 
 def test_json_has_what_others_rely_on(capsys):
@@ -154,7 +154,9 @@ def test_lower_is_better_where_it_is():
         "The extraordinarily complicated organisation deliberated interminably about administrative necessities."
     ] * 119 + ["A cat."]
     found = compare(
-        evaluate(evalset, {"long": long, "short": short}, ["fkgl"], sampling=None), trials=500, resamples=200
+        evaluate(evalset, {"long": long, "short": short}, ["fkgl"], sampling=None),
+        trials=500,
+        sampling=Sampling(resamples=200),
     )
     assert found.ranking("fkgl") == ["short", "long"]
     assert all(each.winner == "short" for each in found.comparisons)
@@ -201,7 +203,7 @@ def test_claims_claim_what_the_numbers_allow():
 def test_undefined_scores_claim_nothing():
     evalset = EvalSet.of(["x y"] * 10)
     evaluation = evaluate(evalset, {"A": [""] * 10, "B": ["A cat sat."] * 10}, ["fkgl"], sampling=None)
-    found = compare(evaluation, resamples=50, trials=50)
+    found = compare(evaluation, sampling=Sampling(resamples=50), trials=50)
     assert all(np.isnan(each.p_value) and not each.significant for each in found.comparisons)
     assert claims(found) == ["fkgl: undefined for these outputs; nothing may be claimed."]
 

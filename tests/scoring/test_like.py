@@ -10,6 +10,7 @@ import plainly
 from plainly import data
 from plainly.cli import main
 from plainly.core.errors import BadInput
+from plainly.io.texts import Texts
 from plainly.scoring.explain import explain, explained
 from plainly.scoring.presets import like, presets
 
@@ -34,7 +35,7 @@ def test_names_are_replaced_and_specs_stay() -> None:
 def test_an_explanation_has_the_numbers_of_score(name: str) -> None:
     evalset, outputs = data.demo()
     two = {system: outputs[system] for system in ("editor", "noisy")}
-    told = explain(name, evalset=evalset, outputs=two)
+    told = explain(name, Texts(evalset, two))
     scored = plainly.score(evalset=evalset, outputs=two, metrics=list(told.why), intervals=False)
     for record in told.records():
         if record["system"] in two:

@@ -13,6 +13,7 @@ from sacrebleu.significance import PairedTest
 from plainly import data
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
+from plainly.core.sampling import Sampling
 from plainly.scoring.compare import compare
 from plainly.scoring.evaluate import evaluate
 from plainly.stats import paired, swaps
@@ -51,7 +52,7 @@ def test_p_values_equal_sacrebleus(turkcorpus, test, short, draws):
         n_samples=draws,
     )()
     evaluation = evaluate(evalset, outputs, ["bleu"], sampling=None)
-    ours = compare(evaluation, baseline="Dress", tests=[test], resamples=draws, trials=draws)
+    ours = compare(evaluation, baseline="Dress", tests=[test], sampling=Sampling(resamples=draws), trials=draws)
     expected = {name: result.p_value for name, result in zip(theirs["System"], theirs["BLEU"], strict=True)}
     scores = {name: result.score for name, result in zip(theirs["System"], theirs["BLEU"], strict=True)}
     assert len({round(p, 3) for p in expected.values() if p is not None}) > 1, "p-values that are all alike test little"
@@ -81,7 +82,7 @@ def test_p_values_equal_sacrebleus_for_chrf_and_one_reference():
             test_type=short,
             n_samples=500,
         )()
-        ours = compare(evaluation, baseline="A", tests=[test], resamples=500, trials=500)
+        ours = compare(evaluation, baseline="A", tests=[test], sampling=Sampling(resamples=500), trials=500)
         for found in ours.comparisons:
             column = theirs["BLEU" if found.metric == "bleu" else "chrF2"]
             expected = column[theirs["System"].index(found.system)].p_value
@@ -148,7 +149,7 @@ def test_identical_systems_are_never_different():
     texts = [f"the cat number {k} sat" for k in range(30)]
     evalset = EvalSet.of(texts, references=[[f"cat number {k} sat down"] for k in range(30)])
     evaluation = evaluate(evalset, {"A": texts, "B": list(texts)}, ["bleu", "sari", "fkgl"], sampling=None)
-    for found in compare(evaluation, resamples=100, trials=100).comparisons:
+    for found in compare(evaluation, sampling=Sampling(resamples=100), trials=100).comparisons:
         assert found.difference == 0
         assert found.p_value == found.p_holm == 1
         assert not found.significant

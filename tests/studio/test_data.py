@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from plainly import data
+from plainly.core.sampling import Sampling
 from plainly.people import studio_exports
 from plainly_studio import exports, imports, live, tasks
 from plainly_studio.ledger import Ledger
@@ -248,7 +249,7 @@ def test_agreement_is_that_of_plainly_meta(mirror: Path, tmp_path: Path, name: s
     for judged in (read_ratings(tmp_path / "ratings.csv"), exports.judgements(ledger, project)):
         assert set(judged.dimensions) == set(shown)
         for scale in project.scales:
-            found = agreement(judged[scale.name], resamples=20)
+            found = agreement(judged[scale.name], sampling=Sampling(resamples=20))
             expected = found[scale.name].coefficients[f"Krippendorff's alpha, {scale.level}"].value
             assert shown[scale.name]["alpha"] == pytest.approx(expected, abs=1e-9)
     store.close()

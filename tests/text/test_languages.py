@@ -17,6 +17,7 @@ from plainly.checks import doctor
 from plainly.cli import main
 from plainly.core import registry
 from plainly.core.errors import BadInput, BadSpec, UnknownName
+from plainly.core.sampling import Sampling
 from plainly.metrics.languages import in_language, stated, works_in
 from plainly.streaming.corpus import open_corpus
 from plainly.text import sentences
@@ -71,14 +72,14 @@ def test_every_metric_states_its_languages() -> None:
 
 
 def test_a_language_that_was_chosen_stays() -> None:
-    for spec, language in (
+    for spec, code in (
         ("lexical(language=en)", "de"),
         ("lexical(language=fr)", "de"),
         ("sari", "de"),
         ("lexical", "sv"),  # no data for it
     ):
         metric = registry.metric(spec)
-        assert in_language(metric, language, spec) is metric
+        assert in_language(metric, code, spec) is metric
 
 
 def _german(tmp_path: Path) -> list[str]:
@@ -105,7 +106,7 @@ def test_german_text_is_noticed_before_the_number(
 
 def test_compare_warns_too() -> None:
     outputs = {"a": GERMAN, "b": list(reversed(GERMAN))}
-    notes = plainly.compare(sources=GERMAN, outputs=outputs, metrics="fkgl", resamples=20).notes()
+    notes = plainly.compare(sources=GERMAN, outputs=outputs, metrics="fkgl", sampling=Sampling(resamples=20)).notes()
     assert "metric-language" in {note.code for note in notes}
 
 
@@ -123,16 +124,16 @@ def test_a_set_that_mixes_languages_is_reported_with_the_items_of_each() -> None
     assert note.ids == ("2", "4")
 
 
-def test_the_language_is_said_found_out_or_refused() -> None:
-    def spoken(**texts: object) -> str:
+def test_the_language_is_passed_detected_or_refused() -> None:
+    def language_of(**texts: object) -> str:
         return plainly.score(outputs=GERMAN, metrics="edits", intervals=False, **texts).evaluation.evalset.language
 
-    assert spoken(sources=GERMAN) == ""
-    assert spoken(sources=GERMAN, language="de") == "de"
-    assert spoken(sources=GERMAN, language="auto") == "de"
+    assert language_of(sources=GERMAN) == ""
+    assert language_of(sources=GERMAN, language="de") == "de"
+    assert language_of(sources=GERMAN, language="auto") == "de"
     with pytest.raises(UnknownName, match="language 'xx'"):
-        spoken(sources=GERMAN, language="xx")
-    with pytest.raises(BadInput, match="Nobody can tell"):
+        language_of(sources=GERMAN, language="xx")
+    with pytest.raises(BadInput, match="Could not detect the language"):
         plainly.score(outputs=["OK!"], sources=["No…"], metrics="edits", language="auto")
 
 
@@ -390,6 +391,10 @@ def test_a_corpus_too_large_to_hold_is_looked_at_too(tmp_path: Path, monkeypatch
     corpus = open_corpus(outputs=[str(tmp_path / "out.txt")])
     for said, codes in (("", ["metric-language"]), ("de", [])):
         result = plainly.score(
-            replace(corpus, language=said), metrics="length", engine="local", processes=1, resamples=20
+            replace(corpus, language=said),
+            metrics="length",
+            engine="local",
+            processes=1,
+            sampling=Sampling(resamples=20),
         )
         assert [note.code for note in result.notes() if note.kind == "warning"] == codes

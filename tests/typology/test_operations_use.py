@@ -12,13 +12,13 @@ import pytest
 
 from conftest import ROOT
 from plainly import data, operations
-from plainly.cli import inputs, options
+from plainly.cli import inputs
 from plainly.cli.operations import configure
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.registry import metric
 from plainly.core.sampling import Sampling
-from plainly.io.texts import Inputs
+from plainly.io.texts import Texts
 from plainly.scoring.evaluate import evaluate
 from plainly.typology import formats
 from plainly.typology.against_people import PeopleComparison, compare_with_people, share_differences
@@ -107,18 +107,18 @@ def test_a_removed_reference_is_gone() -> None:
 
 def test_options_of_score(mirror: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
-    options.add(parser, "by_operation")
-    everything = Inputs(data.load("asset/test"), {})
+    inputs.add_selection(parser)
+    everything = Texts(data.load("asset/test"), {})
     assert inputs.selected(parser.parse_args([]), everything) is everything
     inputs.selected(parser.parse_args(["--references-with", "lexical", "--without", "err"]), everything)
     assert "352 of 359 items and 2138 of 3590 references; 7 items" in capsys.readouterr().err
-    unlabelled = Inputs(EvalSet.of(["a"], references=[["b"]]), {})
+    unlabelled = Texts(EvalSet.of(["a"], references=[["b"]]), {})
     with pytest.raises(BadInput, match="operations='auto'"):
         inputs.selected(parser.parse_args(["--without", "err"]), unlabelled)
     references = [["It is old. It leaks.", "It is old and leaks."]]
-    texts = Inputs(EvalSet.of(["It is old and it leaks."], references=references), {"s": ["It leaks."]})
+    texts = Texts(EvalSet.of(["It is old and it leaks."], references=references), {"s": ["It leaks."]})
     labelled = inputs.selected(parser.parse_args(["--references-with", "split", "--operations", "auto"]), texts)
-    assert isinstance(labelled, Inputs)
+    assert isinstance(labelled, Texts)
     assert labelled.evalset.references == (("It is old. It leaks.",),)
     assert labelled.outputs == {"s": ("It leaks.",)}
 

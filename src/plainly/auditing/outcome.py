@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from plainly.auditing import figures, prose
 from plainly.auditing.attack import Attack
@@ -12,14 +12,16 @@ from plainly.auditing.catalogue import chosen
 from plainly.auditing.sweep import LEVELS, SEED, Sweep, first_trial, sweep
 from plainly.auditing.tables import DEFAULT_TABLES, TABLES, named_tables
 from plainly.auditing.verdicts import Verdict, judge
-from plainly.core.arguments import public
+from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
 from plainly.core.metric import Metrics
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.tables import delimited, markdown
 from plainly.data import diagnose
-from plainly.io.texts import TextArguments, take
+from plainly.io.columns import Columns
+from plainly.io.texts import Incomplete, Outputs, read_texts
+from plainly.io.units import Unit
 from plainly.scoring.evaluate import resolve_metrics
 from plainly.streaming import engines
 
@@ -144,21 +146,30 @@ class Audit(Result):
         }
 
 
-@public
 def audit(
     data: Any = None,
     *,
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | Outputs | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+    evalset: EvalSet | None = None,
     metrics: Metrics | None = None,
+    ids: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+    columns: Columns | None = None,
+    language: str | None = None,
+    incomplete: Incomplete = "refuse",
+    unit: Unit | None = None,
     attacks: str | Sequence[str | Attack] = "all",
     levels: Sequence[float] = LEVELS,
     trials: int | None = None,
     seed: int = SEED,
+    engine: engines.Engine | str = "local",
     processes: int = 1,
-    engine: engines.Engine | None = None,
+    address: str | None = None,
     tables: str | Sequence[str] = DEFAULT_TABLES,
     intervals: bool = False,
     progress: Progress = unseen,
-    **texts: Unpack[TextArguments],
 ) -> Audit:
     """Find out whether metrics can be fooled on what systems wrote (texts are given as to ``plainly.score``).
 
@@ -169,20 +180,34 @@ def audit(
     ``if __name__ == "__main__":``.
     """
     shown = named_tables(tables)
-    inputs = take(data, **texts)
+    inputs = read_texts(
+        data,
+        sources=sources,
+        outputs=outputs,
+        references=references,
+        evalset=evalset,
+        ids=ids,
+        groups=groups,
+        columns=columns,
+        language=language,
+        incomplete=incomplete,
+        unit=unit,
+    )
+    if isinstance(engine, str):
+        engine = engines.engine(engine, processes=processes, address=address)
     swept = sweep(
         inputs.evalset,
-        {system or "outputs": outputs for system, outputs in inputs.outputs.items()},
+        {system or "outputs": lines for system, lines in inputs.outputs.items()},
         resolve_metrics(metrics, inputs.evalset),
         chosen(attacks, inputs.evalset),
         levels=levels,
         trials=trials,
         seed=seed,
-        engine=engine or engines.engine("local", processes=processes),
+        engine=engine,
         progress=progress,
     )
-    language = diagnose(inputs.evalset, inputs.outputs, swept.design.metrics, quick=True, only=("metric-language",))
-    return Audit(swept, shown, intervals, (*inputs.notes, *language))
+    remarks = diagnose(inputs.evalset, inputs.outputs, swept.design.metrics, quick=True, only=("metric-language",))
+    return Audit(swept, shown, intervals, (*inputs.notes, *remarks))
 
 
 def _csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -8,20 +8,21 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from plainly.checks.cleaning import CHANGES, Mended, mend, targets, write
 from plainly.core import registry
-from plainly.core.arguments import public
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import counted
 from plainly.core.metric import Metric
 from plainly.core.result import Listing, Note, Record, Result, Table
 from plainly.data import diagnose
+from plainly.io.columns import Columns
 from plainly.io.consistency import check_length
 from plainly.io.faults import CHECKS, EXPLANATIONS
-from plainly.io.texts import Inputs, TextArguments, take
+from plainly.io.texts import Incomplete, Outputs, read_texts
+from plainly.io.units import Unit
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,28 +73,54 @@ class Diagnosis(Result):
         return super().__repr__() or self.notes()[0].message
 
 
-@public
 def doctor(
     data: Any = None,
     *,
-    metrics: str | Sequence[str | Metric] = (),
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | Outputs | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+    evalset: EvalSet | None = None,
+    metrics: str | Sequence[str | Metric] | None = None,
+    ids: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+    columns: Columns | None = None,
+    language: str | None = None,
+    incomplete: Incomplete = "refuse",
+    unit: Unit | None = None,
     fix: str | Path | None = None,
     force: bool = False,
-    **texts: Unpack[TextArguments],
 ) -> Diagnosis:
     """Every check on every item of a set and on what systems wrote for it; a set may be looked at without outputs.
 
     ``metrics`` are those to be used, since some faults matter only to some. ``fix`` is a directory for copies of the
     outputs without what models put around answers, and a list of every change.
     """
-    inputs = _inputs(data, texts)
+    set_alone = outputs is None and (data is None or isinstance(data, EvalSet))
+    if set_alone:  # a set may be checked without outputs; its sources stand in for them while it is read
+        evalset = data if isinstance(data, EvalSet) else evalset
+        outputs = sources if evalset is None else evalset.sources
+    inputs = read_texts(
+        data,
+        sources=sources,
+        outputs=outputs,
+        references=references,
+        evalset=evalset,
+        ids=ids,
+        groups=groups,
+        columns=columns,
+        language=language,
+        incomplete=incomplete,
+        unit=unit,
+    )
+    if set_alone:
+        inputs = replace(inputs, outputs={})
     if fix is not None:
         if not inputs.outputs:
             raise BadInput("There are no outputs to mend; name a file with some.")
         targets(Path(fix), list(inputs.outputs), force=force)
     if isinstance(metrics, str):
         metrics = registry.split_specs(metrics)
-    specs = [metric if isinstance(metric, str) else repr(metric) for metric in metrics]
+    specs = [metric if isinstance(metric, str) else repr(metric) for metric in metrics or ()]
     for system, lines in inputs.outputs.items():
         called = f"outputs[{system!r}]" if system else "outputs"
         check_length(called, lines, against="the set", expected=len(inputs.evalset))
@@ -115,13 +142,3 @@ def explain(*asked: str) -> Listing:
     rows = tuple({"code": code, "explanation": text} for code, text in explained.items())
     prose = "\n\n".join(f"{code}\n  {text}" for code, text in explained.items())
     return Listing({"schema": "plainly.codes/1", **explained}, rows, prose=prose)
-
-
-def _inputs(data: Any, texts: TextArguments) -> Inputs:
-    """As every question takes texts, but a set may come alone."""
-    evalset = data if isinstance(data, EvalSet) else texts.get("evalset")
-    sources = texts.get("sources") if evalset is None else evalset.sources
-    if texts.get("outputs") is not None or sources is None or (data is not None and data is not evalset):
-        return take(data, **texts)
-    alone: TextArguments = {**texts, "outputs": sources}
-    return Inputs(take(data, **alone).evalset, {})

@@ -7,20 +7,22 @@
 
 import dataclasses
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, get_args
 
 from plainly.checks.corpus_rules import Decision, decide_limit, decide_margin
 from plainly.checks.item_rules import Finding, findings
 from plainly.checks.outcome import Gate
 from plainly.checks.rules import PRESETS, Rules, chosen, preset_text
-from plainly.core.arguments import public
-from plainly.core.errors import BadInput, UnknownName, way
+from plainly.core.errors import BadInput, UnknownName, check_choice
+from plainly.core.evalset import EvalSet
 from plainly.core.progress import Progress, unseen
-from plainly.core.sampling import Sampling, SamplingOptions
-from plainly.io.texts import Inputs, TextArguments, take
-from plainly.scoring.score import asked
+from plainly.core.sampling import Sampling, check_sampling
+from plainly.io.columns import Columns
+from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
+from plainly.io.units import Unit
+from plainly.scoring.score import measure
 from plainly.scoring.scores import Evaluation
 
 __all__ = ["PRESETS", "Decision", "Finding", "Gate", "Rules", "gate", "preset_text"]
@@ -28,50 +30,62 @@ __all__ = ["PRESETS", "Decision", "Finding", "Gate", "Rules", "gate", "preset_te
 Undecided = Literal["fail", "pass"]
 
 
-class GateOptions(TextArguments, SamplingOptions, total=False):
-    """What gate takes beside its own options."""
-
-    sampling: Sampling
-    progress: Progress
-
-
-@public
 def gate(
     data: Any = None,
     *,
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | Outputs | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+    evalset: EvalSet | None = None,
+    ids: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+    columns: Columns | None = None,
+    language: str | None = None,
+    incomplete: Incomplete = "refuse",
+    unit: Unit | None = None,
     rules: str | Path | Rules | None = None,
     preset: str | None = None,
     require: Iterable[str] = (),
     not_worse_than: Iterable[str] = (),
     undecided: Undecided = "fail",
     today: datetime.date | None = None,
-    **options: Unpack[GateOptions],
+    sampling: Sampling = Sampling(),
+    progress: Progress = unseen,
 ) -> Gate:
     """Hold outputs to rules: those of a file or a ``preset``, and ``require=["quality >= 55"]`` and its like.
 
     A baseline of ``not_worse_than`` is one of the systems; it is not judged itself. Rules for the corpus are decided by
     intervals; one that cannot be decided fails unless ``undecided="pass"``.
     """
-    if undecided not in ("fail", "pass"):
-        raise BadInput(f"undecided is 'fail' or 'pass', not {undecided!r}.")
+    check_choice("undecided", undecided, get_args(Undecided))
+    check_sampling(sampling)
     asked_for = chosen(rules, preset).with_more(require, not_worse_than)
     if asked_for.empty:
-        rule = way("require=['sari >= 38']", "--require 'sari >= 38'")
-        raise BadInput(f"There is no rule. Give a rules file, {rule}, or a preset: {', '.join(PRESETS)}")
+        raise BadInput(
+            f"There is no rule. Pass a rules file, require=['sari >= 38'], or a preset: {', '.join(PRESETS)}"
+        )
     if asked_for.needs_baseline and not asked_for.not_worse:
-        baseline = way("not_worse_than=['old:sari:0.5']", "--not-worse-than old.jsonl:sari:0.5")
-        raise BadInput(f"These rules compare with a baseline, and none is named: {baseline}")
-    progress, sampling = options.pop("progress", unseen), options.pop("sampling", None)
-    drawing = {name: options.pop(name) for name in SamplingOptions.__annotations__ if name in options}  # type: ignore[misc]
-    sampling = sampling or Sampling(**drawing)
-    inputs = data if isinstance(data, Inputs) else take(data, **options)  # type: ignore[misc]
+        raise BadInput("These rules compare with a baseline, and none is named: not_worse_than=['old:sari:0.5']")
+    inputs = read_texts(
+        data,
+        sources=sources,
+        outputs=outputs,
+        references=references,
+        evalset=evalset,
+        ids=ids,
+        groups=groups,
+        columns=columns,
+        language=language,
+        incomplete=incomplete,
+        unit=unit,
+    )
     baselines = {margin.text: _baseline(margin.baseline, inputs) for margin in asked_for.not_worse}
     judged = [name for name in inputs.outputs if name not in baselines.values()]
     if not judged:
         raise BadInput("There is nothing to judge beside the baseline. Name another file of outputs.")
     evaluation = None
     if asked_for.specs:
-        evaluation = asked(inputs, metrics=list(asked_for.specs), sampling=sampling, progress=progress, advice=False)
+        evaluation = measure(inputs, metrics=list(asked_for.specs), sampling=sampling, progress=progress, advice=False)
     day = today or datetime.date.today()
     verdicts: list[Decision] = []
     seen: list[Finding] = []
@@ -93,7 +107,7 @@ def gate(
     return Gate(inputs.evalset, outputs, asked_for, tuple(verdicts), tuple(seen), undecided, expired, evaluation)
 
 
-def _baseline(written: str, inputs: Inputs) -> str:
+def _baseline(written: str, inputs: Texts) -> str:
     from plainly.io.files import stem
 
     for name in (written, stem(written)):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from plainly.core import registry
-from plainly.core.errors import BadInput, UnknownName, did_you_mean, way
+from plainly.core.errors import BadInput, UnknownName, did_you_mean
 from plainly.core.files import check_keys, read_toml
 from plainly.io.faults import output_faults
 
@@ -145,8 +145,7 @@ _TABLES: Mapping[str, frozenset[str]] = {
 def chosen(rules: "str | Path | Rules | None", name: str | None) -> Rules:
     """The rules of a file or of a preset; a file may begin with a preset itself, and then adds to it."""
     if rules is not None and name is not None:
-        either = f"{way('rules=', '--rules')} or {way('preset=', '--preset')}"
-        raise BadInput(f'Give {either}. A rules file can begin with one: preset = "plain"')
+        raise BadInput('Pass rules= or preset=, not both. A rules file can begin with a preset: preset = "plain"')
     if isinstance(rules, Rules):
         return rules
     if rules is not None:

@@ -85,7 +85,9 @@ def _stop(number: int, frame: object) -> None:
 def _said(error: Exception) -> tuple[str, int]:
     """What went wrong in a sentence, and the exit status."""
     if isinstance(error, PlainlyError):
-        return error.for_shell(), 2
+        from plainly.cli.show import for_shell
+
+        return for_shell(str(error)), 2
     if isinstance(error, MemoryError):
         return "There is not enough memory for this. Give less at once, or --engine local, which reads in parts.", 2
     broken_database = type(error).__name__ in ("OperationalError", "DatabaseError")  # not those of a faulty query

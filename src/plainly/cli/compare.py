@@ -10,7 +10,6 @@ from plainly.cli.show import add_formats, show
 from plainly.core.errors import BadInput
 from plainly.io.files import stem
 from plainly.io.tables import table_format
-from plainly.io.texts import Inputs
 from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import TESTS, Comparisons, Test
 from plainly.scoring.references import OVER
@@ -77,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         with inputs.opened(args) as data:
             specs = inputs.chosen_metrics(args, data)
             settings = streaming.settings(args, data, specs) if isinstance(data, Corpus) else {}
-            names = list(data.outputs if isinstance(data, Inputs) else data.systems)
+            names = list(data.systems)
             if added:
                 args.baseline = names[0]
             elif args.baseline is not None and args.baseline not in names and stem(args.baseline) in names:

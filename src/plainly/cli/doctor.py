@@ -5,7 +5,7 @@ import argparse
 from plainly.checks.doctor import doctor, explain
 from plainly.cli import inputs, options
 from plainly.cli.show import add_formats, show
-from plainly.io.texts import Inputs, spoken
+from plainly.io.texts import Texts, with_language
 
 HELP = """\
 Look for what is wrong with a test set and with what systems wrote.
@@ -45,16 +45,16 @@ def run(args: argparse.Namespace) -> int:
     return 1 if diagnosis.warnings else 0
 
 
-def _read(args: argparse.Namespace) -> Inputs:
+def _read(args: argparse.Namespace) -> Texts:
     """As every command reads, but a set can be looked at without outputs."""
     if args.test_set is not None and not args.systems:
         from plainly import data
         from plainly.cli.progress import bar
 
-        return spoken(Inputs(data.load(args.test_set, progress=bar), {}), args.language)
+        return with_language(Texts(data.load(args.test_set, progress=bar), {}), args.language)
     if not args.systems and args.source and args.references:
         from plainly.io import read_evalset
 
         evalset = read_evalset(source=args.source, references=args.references, groups=args.groups)
-        return spoken(Inputs(evalset, {}), args.language)
+        return with_language(Texts(evalset, {}), args.language)
     return inputs.read(args)

@@ -12,7 +12,7 @@ from plainly.core.result import Result
 from plainly.factcheck.facts import facts
 from plainly.factcheck.head import MODEL
 from plainly.io.lines import decode, split_lines
-from plainly.io.texts import Inputs, take
+from plainly.io.texts import Texts, read_texts
 
 HELP = """\
 Find facts that were changed, turned round, added or lost, with the words in both texts.
@@ -69,13 +69,13 @@ def run(args: argparse.Namespace) -> Result:
     )
 
 
-def _read(args: argparse.Namespace) -> Inputs:
+def _read(args: argparse.Namespace) -> Texts:
     """Two texts on the command line, or whatever the other commands read."""
     if args.pair is None:
         return inputs.read(args)
     if args.systems or args.test_set or args.source or args.table or args.demo:
         raise BadInput("--pair takes two texts and nothing beside them.")
-    return take(sources=args.pair[:1], outputs=args.pair[1:])
+    return read_texts(sources=args.pair[:1], outputs=args.pair[1:])
 
 
 def _ignored(args: argparse.Namespace) -> list[str]:

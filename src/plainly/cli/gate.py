@@ -11,7 +11,7 @@ from plainly.cli.progress import bar
 from plainly.cli.show import add_formats, say, show
 from plainly.core.files import write_whole
 from plainly.io.files import stem
-from plainly.io.texts import Inputs
+from plainly.io.texts import Texts
 
 HELP = """\
 Stop a build when texts are not simpler, not faithful, or not fit to show.
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if outcome.passed else 1
 
 
-def _write_page(args: argparse.Namespace, texts: Inputs, outcome: Gate) -> None:
+def _write_page(args: argparse.Namespace, texts: Texts, outcome: Gate) -> None:
     """The report of the same texts, by the metrics of the rules, or by those that a report has anyway."""
     from plainly.reporting.report import report
 

@@ -13,7 +13,7 @@ from plainly.cli.show import say
 from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName, did_you_mean
 from plainly.core.metric import Metric
-from plainly.io.texts import Inputs, absences, spoken
+from plainly.io.texts import Texts, absence_notes, with_language
 from plainly.streaming.corpus import Corpus
 
 Outputs = dict[str, tuple[str, ...]]
@@ -121,7 +121,7 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen_metrics(args: argparse.Namespace, data: Inputs | Corpus) -> dict[str, Metric]:
+def chosen_metrics(args: argparse.Namespace, data: Texts | Corpus) -> dict[str, Metric]:
     """The metrics that were asked for, or a sensible few, by spec; all are checked before anything is measured."""
     from plainly.scoring import evaluate, presets
 
@@ -163,7 +163,7 @@ def _aimed(metrics: dict[str, Metric], target: str) -> dict[str, Metric]:
 
 
 @contextmanager
-def opened(args: argparse.Namespace) -> Iterator[Inputs | Corpus]:
+def opened(args: argparse.Namespace) -> Iterator[Texts | Corpus]:
     """What the arguments name: texts that were read, or a corpus that is read a part at a time."""
     from plainly.cli import streaming
 
@@ -177,7 +177,7 @@ def opened(args: argparse.Namespace) -> Iterator[Inputs | Corpus]:
         corpus.close()
 
 
-def selected(args: argparse.Namespace, data: Inputs | Corpus) -> Inputs | Corpus:
+def selected(args: argparse.Namespace, data: Texts | Corpus) -> Texts | Corpus:
     """The items and references that --references-with and its like choose."""
     conditions = {name: getattr(args, name) for name in _CONDITIONS}
     if not any(conditions.values()):
@@ -189,10 +189,10 @@ def selected(args: argparse.Namespace, data: Inputs | Corpus) -> Inputs | Corpus
     selection = choose(data.evalset, operations=args.operations, share=args.items_share, **conditions)
     say(f"Chosen by operation: {selection}.")
     outputs = {system: selection.outputs(texts) for system, texts in data.outputs.items()}
-    return Inputs(selection.evalset, outputs, data.notes)
+    return Texts(selection.evalset, outputs, data.notes)
 
 
-def read(args: argparse.Namespace) -> Inputs:
+def read(args: argparse.Namespace) -> Texts:
     """Read what the arguments name; the first thing wrong is an error and nothing is returned."""
     inputs = _read(args)
     if getattr(args, "unit", None) is None:
@@ -202,27 +202,27 @@ def read(args: argparse.Namespace) -> Inputs:
     return with_unit(inputs, args.unit)
 
 
-def _read(args: argparse.Namespace) -> Inputs:
+def _read(args: argparse.Namespace) -> Texts:
     named = [args.test_set is not None, args.demo, bool(args.source or args.references or args.table)]
     if sum(named) > 1:
         raise BadInput("Give one of -t SET, --demo, or own files (--source, --references, --table).")
     if args.groups and (args.demo or args.test_set is not None):
         raise BadInput("--groups goes with files of your own; a named set has its documents already, or none.")
     inputs = _demo(args.systems) if args.demo else _named(args) if args.test_set is not None else _files(args)
-    return spoken(inputs, args.language)
+    return with_language(inputs, args.language)
 
 
-def _demo(systems: Sequence[str]) -> Inputs:
+def _demo(systems: Sequence[str]) -> Texts:
     from plainly import data
 
     evalset, outputs = data.demo()
     for system in systems:
         if system not in outputs:
             raise UnknownName("demo system", system, outputs, see="plainly score --demo")
-    return Inputs(evalset, {system: outputs[system] for system in systems or outputs})
+    return Texts(evalset, {system: outputs[system] for system in systems or outputs})
 
 
-def _named(args: argparse.Namespace) -> Inputs:
+def _named(args: argparse.Namespace) -> Texts:
     from plainly import data
     from plainly.cli.progress import bar
     from plainly.io.reading import read_inputs
@@ -240,7 +240,7 @@ def _named(args: argparse.Namespace) -> Inputs:
     own = [system for system in systems if system not in published and (system != "all" or Path(system).exists())]
     for spec in own:
         _check_own(spec, name, published)
-    read = Inputs(evalset, {})
+    read = Texts(evalset, {})
     if own or args.columns:
         columns = options.columns(args.columns)
         read = read_inputs(own, evalset=evalset, columns=columns, incomplete=args.incomplete)
@@ -250,7 +250,7 @@ def _named(args: argparse.Namespace) -> Inputs:
     if both := outputs.keys() & read.outputs:
         raise BadInput(f"Two systems are called {min(both)!r}. Name yours apart: NAME=FILE")
     parts = (read.outputs, outputs) if systems[0] in own else (outputs, read.outputs)
-    return Inputs(evalset, {**parts[0], **parts[1]}, (*read.notes, *absences(outputs)))
+    return Texts(evalset, {**parts[0], **parts[1]}, (*read.notes, *absence_notes(outputs)))
 
 
 def _check_own(spec: str, name: str, published: Sequence[str]) -> None:
@@ -262,7 +262,7 @@ def _check_own(spec: str, name: str, published: Sequence[str]) -> None:
         )
 
 
-def _files(args: argparse.Namespace) -> Inputs:
+def _files(args: argparse.Namespace) -> Texts:
     from plainly.io.reading import read_inputs
 
     references, systems, columns = list(args.references), list(args.systems), options.columns(args.columns)

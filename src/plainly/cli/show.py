@@ -3,12 +3,13 @@
 import argparse
 import json
 import os
+import re
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from plainly.core import tables
-from plainly.core.errors import for_shell
 from plainly.core.result import Note, Record, Result, Table
 
 FORMATS = {
@@ -19,6 +20,83 @@ FORMATS = {
     "markdown": "print Markdown",
     "wide": "print tables with all columns, however narrow the terminal",
 }
+
+# Messages name arguments as Python does. Here is what stands for each of them on the command line: an option with the
+# placeholder of its value, or for one value of an argument an option of its own.
+FLAGS = {
+    "address": "--address HOST:PORT",
+    "against": "--against FILE",
+    "by": "--by",
+    "columns": "--columns ROLE=COLUMN",
+    "dimensions": "--dimension NAME",
+    "documents": "--corpus FILE",
+    "eight_bits=False": "--float",
+    "engine": "--engine",
+    "folds": "--folds",
+    "force": "--force",
+    "gold": "--gold SET",
+    "groups": "--groups FILE",
+    "incomplete": "--incomplete",
+    "intervals=False": "--no-intervals",
+    "labeller": "--labeller",
+    "language": "--language CODE",
+    "level": "--level",
+    "levels": "--levels",
+    "metrics": "-m",
+    "not_worse_than": "--not-worse-than",
+    "on_error": "--on-error",
+    "operations": "--operations",
+    "outputs": "OUTPUT",
+    "outputs='DIR'": "--outputs DIR",
+    "outputs={'NAME': …}": "NAME=FILE",
+    "over": "--over",
+    "people": "--people SET",
+    "preset": "--preset",
+    "processes": "--processes N",
+    "recipe": "--recipe",
+    "references": "--references FILE…, or -t SET",
+    "require": "--require",
+    "resamples": "--resamples",
+    "rules": "--rules",
+    "scores": "--scores FILE",
+    "seed": "--seed",
+    "segments": "--segments",
+    "sources": "--source FILE",
+    "systems": "--systems A,B",
+    "tables": "--table",
+    "test_set": "-t SET",
+    "tradeoff": "--tradeoff",
+    "trials": "--trials",
+    "unit": "--unit",
+}
+_NAMES = "|".join(sorted({key.partition("=")[0] for key in FLAGS}))
+# An argument stands after a space or an opening bracket; the parameters of a metric's spec, sle(model=x), do not.
+_ARGUMENT = re.compile(
+    rf"(?<![^\s(])(?<!\w\()({_NAMES})=(\[[^]]*\]|\{{[^}}]*\}}|'[^']*'|\"[^\"]*\"|True|False|[0-9]+)?(?!\w)"
+)
+
+
+def for_shell(message: str) -> str:
+    """A message with the options of the command line in place of Python's arguments."""
+    return _ARGUMENT.sub(_flag, message)
+
+
+def _flag(match: re.Match[str]) -> str:
+    name, value = match[1], match[2] or ""
+    if f"{name}={value}" in FLAGS:
+        return FLAGS[f"{name}={value}"]
+    if name not in FLAGS:
+        return match[0]
+    if not value:
+        return FLAGS[name]
+    flag = FLAGS[name].partition(" ")[0]
+    if value == "True":
+        return flag
+    if value.startswith("{"):
+        pairs = re.findall(r"'([^']*)': '?([^',}]*)", value)
+        return f"{flag} {','.join(f'{key}={of}' for key, of in pairs)}"
+    text = value.strip("[]").strip("'\"")
+    return f"{flag} {shlex.quote(text)}"
 
 
 def add_formats(parser: argparse.ArgumentParser) -> None:

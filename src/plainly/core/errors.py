@@ -1,39 +1,15 @@
-"""Every exception that plainly raises on purpose: what is wrong, where, and what to do next."""
+"""Every exception that plainly raises on purpose: what is wrong, where, and what to do next.
+
+Messages name arguments as Python does (``sources=``); the command line replaces them with its own options.
+"""
 
 import contextlib
 import difflib
-import re
 from collections.abc import Iterable, Iterator
-
-# Marks around the two ways to say something; no text that people write has them.
-_OPEN, _OR, _CLOSE = "\ue000", "\ue001", "\ue002"
-_WAYS = re.compile(f"{_OPEN}([^{_OR}]*){_OR}([^{_CLOSE}]*){_CLOSE}")
-
-
-def way(python: str, flag: str) -> str:
-    """A piece of a message that names an option: ``sources=`` in Python, ``--source FILE`` at a shell."""
-    return f"{_OPEN}{python}{_OR}{flag}{_CLOSE}"
-
-
-def for_python(message: str) -> str:
-    """A message as it is shown to who called from Python."""
-    return _WAYS.sub(r"\1", message)
-
-
-def for_shell(message: str) -> str:
-    """A message as it is shown at the command line."""
-    return _WAYS.sub(r"\2", message)
 
 
 class PlainlyError(Exception):
-    """Something the user can put right. The command line prints it and exits with status 2."""
-
-    def __str__(self) -> str:
-        return for_python(super().__str__())
-
-    def for_shell(self) -> str:
-        """The message with the flags of the command line."""
-        return for_shell(super().__str__())
+    """Something the user can correct. The command line prints it and exits with status 2."""
 
 
 class BadInput(PlainlyError):
@@ -85,3 +61,23 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     folded = {candidate.casefold(): candidate for candidate in known}
     near = difflib.get_close_matches(str(name)[:100].casefold(), folded, n=1, cutoff=0.6)
     return f" Did you mean {folded[near[0]]!r}?" if near else ""
+
+
+def check_choice(argument: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise unless the value of an argument is one of the allowed names."""
+    names = tuple(allowed)
+    if value not in names:
+        near = did_you_mean(value, names) if isinstance(value, str) else ""
+        raise BadInput(f"{argument}= is {' or '.join(map(repr, names))}, not {value!r:.60}.{near}")
+
+
+def check_count(argument: str, value: object, *, least: int = 1) -> None:
+    """Raise unless the value of an argument is a whole number of at least ``least``."""
+    if not hasattr(value, "__index__") or isinstance(value, bool) or int(value) < least:
+        raise BadInput(f"{argument}= is a whole number of at least {least}, not {value!r:.60}.")
+
+
+def check_number(argument: str, value: object, low: float, high: float) -> None:
+    """Raise unless the value of an argument is a number from ``low`` to ``high``."""
+    if isinstance(value, bool) or not hasattr(value, "__float__") or not low <= float(value) <= high:
+        raise BadInput(f"{argument}= is a number from {low:g} to {high:g}, not {value!r:.60}.")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar, cast
 
 from plainly.core import limits
-from plainly.core.errors import BadInput, did_you_mean, way
+from plainly.core.errors import BadInput, did_you_mean
 
 # How files of ours begin: a page, every item's scores, rows set aside, JSON of any command, figures.
 _MARKS = (
@@ -187,9 +187,7 @@ def check_target(path: str | Path, *, inputs: Iterable[str | Path] = (), force: 
         raise BadInput(f"Cannot write {path}: it is a directory. Name a file in it.")
     if force or not target.is_file() or ours(target):
         return
-    raise BadInput(
-        f"{path} exists and is not a file that plainly wrote. Name another, or {way('force=True', '--force')}."
-    )
+    raise BadInput(f"{path} exists and is not a file that plainly wrote. Name another, or pass force=True.")
 
 
 def ours(path: str | Path) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from plainly.core.errors import for_python, needing
+from plainly.core.errors import needing
 
 if TYPE_CHECKING:
     import pandas
@@ -54,7 +54,7 @@ class Note:
             "code": self.code or self.kind,
             "severity": self.severity if self.kind == "warning" else "note",
             "where": self.where or None,
-            "message": for_python(self.message),
+            "message": self.message,
             "items": list(self.ids),
         }
 
@@ -90,13 +90,13 @@ class Result(Protocol):
     def __repr__(self) -> str:
         from plainly.core.tables import plain
 
-        claims = [for_python(note.message) for note in self.notes() if note.kind == "claim"]
+        claims = [note.message for note in self.notes() if note.kind == "claim"]
         return "\n\n".join([*map(plain, self.tables()), *(["\n".join(claims)] if claims else [])])
 
     def _repr_html_(self) -> str:
         from plainly.core.tables import html, paragraphs
 
-        return "".join([*map(html, self.tables()), paragraphs([for_python(note.message) for note in self.notes()])])
+        return "".join([*map(html, self.tables()), paragraphs([note.message for note in self.notes()])])
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,11 +1,11 @@
-"""How intervals and tests draw: one value, checked when it is made, passed whole."""
+"""How bootstrap intervals and tests are drawn: one value, validated on construction, passed whole."""
 
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Literal, TypedDict, get_args
+from typing import Literal, get_args
 
-from plainly.core.errors import BadInput, did_you_mean
+from plainly.core.errors import BadInput, check_count, did_you_mean
 
 Method = Literal["percentile", "bca"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -13,7 +13,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Confidence level, bootstrap draws, kind of interval and the seed of it all."""
+    """Confidence level, number of bootstrap draws, kind of interval, and the seed."""
 
     level: float = 0.95
     resamples: int = 1000
@@ -22,27 +22,18 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.level, (int, float)) and math.isfinite(self.level) and 0 < self.level < 1):
-            raise BadInput(f"The confidence level is between 0 and 1, for example 0.95; not {self.level}.")
-        if not _whole(self.resamples) or self.resamples < 1:
-            raise BadInput(f"The number of bootstrap draws must be at least 1, not {self.resamples}.")
+            raise BadInput(f"level= is between 0 and 1, for example 0.95; not {self.level!r:.60}.")
+        check_count("resamples", self.resamples)
         if self.method not in METHODS:
             near = did_you_mean(str(self.method), METHODS)
             raise BadInput(f"Unknown kind of interval {self.method!r}.{near} There are: {', '.join(METHODS)}")
-        if not _whole(self.seed) or self.seed < 0:
-            raise BadInput(f"A seed is a whole number from 0 on, not {self.seed}.")
+        check_count("seed", self.seed, least=0)
 
 
-class SamplingOptions(TypedDict, total=False):
-    """The same as keywords, for functions that people call: ``plainly.score(…, level=0.9, seed=1)``."""
-
-    level: float
-    resamples: int
-    method: Method
-    seed: int
+def check_sampling(sampling: object) -> None:
+    """Raise unless the argument ``sampling`` is a ``Sampling``."""
+    if not isinstance(sampling, Sampling):
+        raise BadInput(f"sampling= is a plainly.Sampling(level=0.95, resamples=1000, seed=1), not {sampling!r:.60}.")
 
 
 DEFAULTS = {field.name: field.default for field in dataclasses.fields(Sampling)}
-
-
-def _whole(value: object) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)

@@ -6,31 +6,41 @@ The date changed: “1985” became “1885”.
 """
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
-from plainly.core.arguments import public
-from plainly.core.errors import BadInput
+from plainly.core.errors import BadInput, check_number
+from plainly.core.evalset import EvalSet
 from plainly.core.progress import Progress, unseen
 from plainly.factcheck.head import MODEL
 from plainly.factcheck.pairs import LEAST, Checked, CheckSettings, check_pairs
 from plainly.factcheck.result import FactChecks
-from plainly.io.texts import Inputs, TextArguments, take
+from plainly.io.columns import Columns
+from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
+from plainly.io.units import Unit
 
 __all__ = ["FactChecks", "facts"]
 
 _PART = 1000  # pairs between two steps of the progress
 
 
-@public
 def facts(
     data: Any = None,
     *,
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | Outputs | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+    evalset: EvalSet | None = None,
+    ids: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+    columns: Columns | None = None,
+    language: str | None = None,
+    incomplete: Incomplete = "refuse",
+    unit: Unit | None = None,
     ignore: str | Sequence[str] = (),
     parser: str = "",
     model: str | None = MODEL,
     least: float = 0.5,
     progress: Progress = unseen,
-    **texts: Unpack[TextArguments],
 ) -> FactChecks:
     """Check every output against its source.
 
@@ -38,11 +48,22 @@ def facts(
     words are names. ``least`` is how sure a finding must be to be reported, from 0.2 on; numbers count all of them. The
     risk takes in what the ``model`` says that reads source and output together; ``model=None`` is rules alone.
     """
-    inputs = take(data, **texts)
+    inputs = read_texts(
+        data,
+        sources=sources,
+        outputs=outputs,
+        references=references,
+        evalset=evalset,
+        ids=ids,
+        groups=groups,
+        columns=columns,
+        language=language,
+        incomplete=incomplete,
+        unit=unit,
+    )
     if not inputs.evalset.has_sources:
         raise BadInput("Facts are those of the sources, and no sources were given.")
-    if not LEAST <= least <= 1:
-        raise BadInput(f"least is from {LEAST} to 1, not {least}.")
+    check_number("least", least, LEAST, 1)
     settings = CheckSettings(ignore=ignore if isinstance(ignore, str) else "|".join(ignore), parser=parser, model=model)
     settings.check()
     inputs.evalset.check(inputs.outputs)
@@ -52,7 +73,7 @@ def facts(
     return FactChecks(inputs.evalset, dict(inputs.outputs), systems, settings, least, inputs.notes)
 
 
-def _checked(inputs: Inputs, settings: CheckSettings, tell: Any) -> dict[str, tuple[Checked, ...]]:
+def _checked(inputs: Texts, settings: CheckSettings, tell: Any) -> dict[str, tuple[Checked, ...]]:
     """By system; every item with all its outputs at once, so that its source is read once."""
     systems = list(inputs.outputs)
     checked: list[Checked] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.evalset import ABSENT
 from plainly.io.columns import Columns, find_roles, names, outputs_by_system
 from plainly.io.consistency import check_length
@@ -170,10 +170,9 @@ def _order(table: Sheet, own: Sequence[str], ids: Sequence[str], incomplete: str
     lacking = [name for name in ids if name not in at]
     if lacking and incomplete == "refuse":
         more = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
-        ways = way("incomplete='empty' or 'skip'", "--incomplete empty, or skip")
         raise BadInput(
             f"{table.path} has no output for the item with id {lacking[0]!r}{more}. Add it, or score what is missing "
-            f"as empty, or only what there is: {ways}"
+            f"as empty, or only what there is: incomplete='empty' or incomplete='skip'"
         )
     return [at.get(name) for name in ids]
 

@@ -6,11 +6,10 @@ references too, they must be those of the set.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
 
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import counted, listed
+from plainly.core.formatting import listed
 from plainly.core.result import Note
 from plainly.io.columns import Columns, Roles, find_roles, names, references_by_item, texts
 from plainly.io.evalsets import read_evalset
@@ -18,9 +17,7 @@ from plainly.io.files import STDIN, expand
 from plainly.io.files import named as named_path
 from plainly.io.outputs import NamedSheet, read_outputs
 from plainly.io.tables import Sheet, read_table, table_format
-from plainly.io.texts import Inputs, absences, widened
-
-Incomplete = Literal["refuse", "empty", "skip"]
+from plainly.io.texts import Incomplete, Texts, absence_notes, empty_notes, widened
 
 
 def read_inputs(
@@ -33,7 +30,7 @@ def read_inputs(
     columns: Columns | None = None,
     evalset: EvalSet | None = None,
     incomplete: Incomplete = "refuse",
-) -> Inputs:
+) -> Texts:
     """The set and the outputs that files hold. ``evalset`` is a set that is known already (a named one).
 
     ``incomplete`` says what becomes of items for which a table with ids has no output: an error, an empty output, or
@@ -58,7 +55,7 @@ def read_inputs(
         raise BadInput("No outputs were given. Name at least one file with what a system wrote: plainly score … OUTPUT")
     if evalset is None:
         written = read_outputs(holders, columns=columns)
-        return Inputs(EvalSet.of(items=len(next(iter(written.values())))), written, tuple(notes))
+        return Texts(EvalSet.of(items=len(next(iter(written.values())))), written, tuple(notes))
     missing: dict[str, int] = {}
     written = read_outputs(
         holders,
@@ -73,16 +70,7 @@ def read_inputs(
     for sheet in sheets.values():
         if sheet is not origin:
             _check_same(sheet, evalset, columns)
-    notes += [
-        Note(
-            f"{system} has no output for {counted(count, 'item')} of {len(evalset)}; they are scored as empty.",
-            "warning",
-            "incomplete",
-            where=system,
-        )
-        for system, count in missing.items()
-    ]
-    return Inputs(evalset, written, (*notes, *absences(written)))
+    return Texts(evalset, written, (*notes, *empty_notes(missing, len(evalset)), *absence_notes(written)))
 
 
 def _split(spec: str) -> list[str]:

@@ -1,15 +1,16 @@
-"""What people hand over from Python, in any of its shapes: one way in for every public function.
+"""The texts that a caller passes, in any of their shapes, as one value: ``Texts``.
 
-Lists and mappings of texts, an evaluation set, a data frame (pandas, polars), an Arrow table, a Hugging Face data set,
-a list of records or a mapping of columns; frames may be wide (a column a system) or long (a column ``system``).
+Every public function reads its texts here: lists and mappings of texts, an evaluation set, a data frame (pandas,
+polars), an Arrow table, a Hugging Face data set, a list of records or a mapping of columns. Frames may be wide (one
+column per system) or long (a column ``system``).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from plainly.core.errors import BadInput, way
-from plainly.core.evalset import Absent, EvalSet
+from plainly.core.errors import BadInput, check_choice
+from plainly.core.evalset import ABSENT, Absent, EvalSet
 from plainly.core.formatting import counted
 from plainly.core.result import Note
 from plainly.io.columns import Columns, find_roles, missing, names
@@ -19,19 +20,27 @@ from plainly.io.outputs import read_outputs
 from plainly.io.tables import Sheet
 from plainly.text.languages import detection
 
+if TYPE_CHECKING:
+    from plainly.io.units import Unit
+
 Outputs = Mapping[str, Sequence[str]]
+Incomplete = Literal["refuse", "empty", "skip"]
 _SYSTEM = "system"
 _FRAME = "the data frame"
-_LOOKED_AT = 500  # texts in which a language is found out
+_DETECTION_SAMPLE = 500  # texts from which a language is detected
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """An evaluation set and what systems wrote for it."""
+class Texts:
+    """An evaluation set and the outputs of systems for it; an item that a system does not have is ``ABSENT`` there."""
 
     evalset: EvalSet
     outputs: Outputs
-    notes: tuple[Note, ...] = ()  # what was taken for what, and what is missing
+    notes: tuple[Note, ...] = ()  # how columns were interpreted, and what is missing
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return tuple(self.outputs)
 
     @property
     def has_references(self) -> bool:
@@ -42,72 +51,76 @@ class Inputs:
         return self.evalset.language
 
 
-class TextArguments(TypedDict, total=False):
-    """The keywords with which every public function takes texts.
-
-    ``columns`` says what the columns of a frame are where their names do not: ``{"source": "complex"}``.
-    ``language`` is the code of the language that the texts are in ("de"), or "auto" to have it found out.
-    """
-
-    outputs: Sequence[str] | Outputs | None
-    sources: Sequence[str] | None
-    references: Sequence[Sequence[str]] | None
-    evalset: EvalSet | None
-    ids: Sequence[Any] | None
-    groups: Sequence[Any] | None
-    columns: Columns | None
-    language: str | None
-
-
-def take(data: Any = None, **texts: Unpack[TextArguments]) -> Inputs:
-    """Check what was handed over and put it into the shape that everything else works on.
-
-    One list of outputs without a name is the system "".
-    """
-    language = texts.pop("language", None)
-    if isinstance(data, Inputs) and language is None:
-        return data
-    rest: dict[str, Any] = dict(texts)
-    return spoken(_take(data, **rest), language)
-
-
-def spoken(inputs: Inputs, language: str | None) -> Inputs:
-    """The inputs with the language of their texts: as it was said, as their card has it, or ("auto") found out."""
-    evalset, source = inputs.evalset, "as was said"
-    if language is None:
-        language, source = evalset.language, f"as the card of {evalset.name} says" if evalset.name else source
-        if language in ("", "en"):  # unknown, or what everything is made for
-            return inputs
-    elif language == "auto":
-        lines = evalset.sources if evalset.has_sources else next(iter(inputs.outputs.values()), ())
-        language, source = detection.tally(lines[:_LOOKED_AT])[1] or "", "found out from the texts"
-        if not language:
-            say = way("language=", "--language CODE")
-            raise BadInput(f"Nobody can tell which language the texts are in; they are few, or mixed. Say it: {say}")
-    detection.check(language)
-    note = Note(f"The texts are {detection.named(language)} ({language}), {source}.")
-    return replace(inputs, evalset=replace(evalset, language=language), notes=(*inputs.notes, note))
-
-
-def _take(
+def read_texts(
     data: Any = None,
     *,
-    outputs: Sequence[str] | Outputs | None = None,
     sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | Outputs | None = None,
     references: Sequence[Sequence[str]] | None = None,
     evalset: EvalSet | None = None,
-    ids: Sequence[str] | None = None,
-    groups: Sequence[str] | None = None,
+    ids: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
     columns: Columns | None = None,
-) -> Inputs:
-    if isinstance(data, Inputs):
-        return data
+    language: str | None = None,
+    incomplete: Incomplete = "refuse",
+    unit: "Unit | None" = None,
+) -> Texts:
+    """Check what a caller passed and return it as ``Texts``; every public function that takes texts calls this.
+
+    ``data`` is an evaluation set, a frame, or texts that were read before. One list of outputs without a name is the
+    system "". ``columns`` assigns roles to the columns of a frame whose names do not tell: ``{"source": "complex"}``.
+    ``language`` is a code ("de"), or "auto" to detect it. ``incomplete`` says what happens to items for which a system
+    has no output (None in a list, or an id missing from a frame): an error, an empty output, or "skip", which scores
+    the system on the items that it has. ``unit`` joins or divides the texts into documents, paragraphs or sentences.
+    """
+    check_choice("incomplete", incomplete, get_args(Incomplete))
     if isinstance(data, EvalSet):
         evalset, data = data, None
-    if data is not None:
-        if sources is not None or references is not None:
-            raise BadInput("Give either a frame that holds the texts, or sources= and references=, not both.")
-        return _from_sheet(widened(sheet_of(data), columns), evalset, outputs, columns)
+    if data is not None and (sources is not None or references is not None):
+        raise BadInput("Pass either data that contains the texts, or sources= and references=, not both.")
+    if isinstance(data, Texts):
+        texts = data
+    elif data is not None:
+        texts = _from_sheet(widened(sheet_of(data), columns), evalset, outputs, columns, incomplete)
+    else:
+        texts = _from_lists(sources, outputs, references, evalset, ids, groups, incomplete)
+    if unit is not None:
+        from plainly.io.units import with_unit
+
+        texts = with_unit(texts, unit)
+    return with_language(texts, language) if language is not None or texts is not data else texts
+
+
+def with_language(texts: Texts, language: str | None) -> Texts:
+    """The texts with their language: the one passed, the one on the card of the set, or the detected one ("auto")."""
+    evalset, origin = texts.evalset, "as specified"
+    if language is None:
+        language, origin = evalset.language, f"according to the card of {evalset.name}" if evalset.name else origin
+        if language in ("", "en"):  # unknown, or what everything is made for
+            return texts
+    elif language == "auto":
+        lines = evalset.sources if evalset.has_sources else next(iter(texts.outputs.values()), ())
+        language, origin = detection.tally(lines[:_DETECTION_SAMPLE])[1] or "", "detected from the texts"
+        if not language:
+            raise BadInput(
+                "Could not detect the language of these texts: there are too few, or they are mixed. Pass language=."
+            )
+    detection.check(language)
+    note = Note(f"The texts are {detection.named(language)} ({language}), {origin}.")
+    return replace(texts, evalset=replace(evalset, language=language), notes=(*texts.notes, note))
+
+
+def _from_lists(
+    sources: Sequence[str] | None,
+    outputs: Sequence[str] | Outputs | None,
+    references: Sequence[Sequence[str]] | None,
+    evalset: EvalSet | None,
+    ids: Sequence[Any] | None,
+    groups: Sequence[Any] | None,
+    incomplete: Incomplete,
+) -> Texts:
+    if evalset is not None and not isinstance(evalset, EvalSet):
+        raise BadInput(f"evalset= is an evaluation set (plainly.load, plainly.EvalSet.of), not {evalset!r:.60}.")
     if outputs is None:
         raise BadInput("No outputs were given: outputs=[…] or outputs={'A': […], 'B': […]}.")
     if isinstance(outputs, str):
@@ -115,20 +128,27 @@ def _take(
     systems: Outputs = outputs if isinstance(outputs, Mapping) else {"": outputs}
     if not systems:
         raise BadInput("No outputs were given.")
-    systems = {str(name): _texts(lines, f"outputs[{name!r}]" if name else "outputs") for name, lines in systems.items()}
+    systems = {
+        str(name): _strings(lines, f"outputs[{name!r}]" if name else "outputs", incomplete)
+        for name, lines in systems.items()
+    }
+    notes = absence_notes(systems)
     if evalset is not None:
         if sources is not None or references is not None:
-            raise BadInput("Give either an evaluation set or sources and references, not both.")
-        return Inputs(evalset, systems, absences(systems))
-    sources = None if sources is None else _texts(sources, "sources")
+            raise BadInput("Pass either an evaluation set or sources= and references=, not both.")
+        return Texts(evalset, systems, notes)
+    sources = None if sources is None else _strings(sources, "sources")
     n = len(sources) if sources is not None else len(next(iter(systems.values())))
     if references is not None and (isinstance(references, (str, bytes)) or not hasattr(references, "__len__")):
         raise BadInput(f"references is a list with the references of each item, not {type(references).__name__}.")
     checked = check_references(references, n, sources=sources) if references is not None else None
-    return Inputs(EvalSet.of(sources, references=checked, groups=groups, ids=ids, items=n), systems)
+    for name, values in (("ids", ids), ("groups", groups)):
+        if values is not None and (isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__")):
+            raise BadInput(f"{name}= is a list with one value for each item, not {type(values).__name__}.")
+    return Texts(EvalSet.of(sources, references=checked, groups=groups, ids=ids, items=n), systems, notes)
 
 
-def absences(outputs: Outputs) -> tuple[Note, ...]:
+def absence_notes(outputs: Outputs) -> tuple[Note, ...]:
     """A warning for each system that did not write something for every item and is scored on what it has."""
     lacking = {system: sum(isinstance(text, Absent) for text in texts) for system, texts in outputs.items()}
     return tuple(
@@ -141,6 +161,20 @@ def absences(outputs: Outputs) -> tuple[Note, ...]:
         )
         for system, count in lacking.items()
         if count
+    )
+
+
+def empty_notes(empty: Mapping[str, int], items: int) -> tuple[Note, ...]:
+    """A warning for each system whose missing outputs are scored as empty ones."""
+    return tuple(
+        Note(
+            f"{system or 'The system'} has no output for {counted(count, 'item')} of {items}; they are scored as "
+            "empty.",
+            "warning",
+            "incomplete",
+            where=system,
+        )
+        for system, count in empty.items()
     )
 
 
@@ -191,31 +225,41 @@ def widened(sheet: Sheet, columns: Columns | None = None) -> Sheet:
     return replace(wide, columns=kept)
 
 
-def _texts(values: Any, where: str) -> Sequence[str]:
-    """A list of texts as it is, or an error that names the first item which is none."""
+def _strings(values: Any, where: str, incomplete: Incomplete = "refuse") -> Sequence[str]:
+    """A list of texts, or an error that names the first item which is not text."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise BadInput(f"{where} is a list of texts, not {type(values).__name__}.")
     texts = values if isinstance(values, (list, tuple)) else list(values)  # a pandas or polars column, an array
     if set(map(type, texts)) <= {str}:
         return texts
+    if incomplete != "refuse":
+        texts = [(ABSENT if incomplete == "skip" else "") if missing(value) else value for value in texts]
     for item, value in enumerate(texts):
         if not isinstance(value, str):
             shown = "nothing (None or NaN)" if missing(value) else f"{type(value).__name__} {value!r:.40}"
             raise BadInput(f'{where}[{item}] is {shown}, not text. Write "" where there is no text.')
-    return [text if isinstance(text, Absent) else str(text) for text in texts]  # a kind of str, such as NumPy's
+    return [text if isinstance(text, Absent) else str(text) for text in texts]  # subclasses of str, such as NumPy's
 
 
 def _from_sheet(
-    sheet: Sheet, evalset: EvalSet | None, outputs: Sequence[str] | Outputs | None, columns: Columns | None
-) -> Inputs:
-    chosen = {role: name for role, name in (columns or {}).items() if role != _SYSTEM} or None
+    sheet: Sheet,
+    evalset: EvalSet | None,
+    outputs: Sequence[str] | Outputs | None,
+    columns: Columns | None,
+    incomplete: Incomplete,
+) -> Texts:
+    roles = {role: name for role, name in (columns or {}).items() if role != _SYSTEM} or None
     if evalset is None:
-        evalset = read_evalset(table=sheet, columns=chosen, name="")
+        evalset = read_evalset(table=sheet, columns=roles, name="")
     if outputs is not None:
-        return _take(evalset=evalset, outputs=outputs)
-    systems = read_outputs([sheet], n=len(evalset), ids=evalset.ids, columns=chosen)
-    unnamed = len(systems) == 1 and _FRAME in systems
-    return Inputs(evalset, {"": systems[_FRAME]} if unnamed else systems)
+        return read_texts(evalset=evalset, outputs=outputs, incomplete=incomplete)
+    empty: dict[str, int] = {}
+    systems = read_outputs(
+        [sheet], n=len(evalset), ids=evalset.ids, columns=roles, incomplete=incomplete, missing=empty
+    )
+    if len(systems) == 1 and _FRAME in systems:
+        systems, empty = {"": systems[_FRAME]}, {"": empty[_FRAME]} if empty else {}
+    return Texts(evalset, systems, (*empty_notes(empty, len(evalset)), *absence_notes(systems)))
 
 
 def _columns(data: Any) -> dict[str, list[object]] | None:

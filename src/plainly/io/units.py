@@ -14,7 +14,7 @@ from plainly.core.errors import BadInput, did_you_mean
 from plainly.core.evalset import ABSENT, Absent, EvalSet
 from plainly.core.formatting import counted
 from plainly.core.result import Note
-from plainly.io.texts import Inputs
+from plainly.io.texts import Texts
 from plainly.text import sentences as boundaries
 from plainly.text.sentence_aligner import align
 from plainly.text.sentence_alignment import Alignment, PlacedSentence, sentences_of
@@ -24,7 +24,7 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 Span = tuple[int, int]
 
 
-def with_unit(inputs: Inputs, unit: str) -> Inputs:
+def with_unit(inputs: Texts, unit: str) -> Texts:
     """The inputs with items of this unit."""
     if unit not in UNITS:
         raise BadInput(f"Unknown unit {unit!r}.{did_you_mean(unit, UNITS)} Units: {', '.join(UNITS)}.")
@@ -39,7 +39,7 @@ def with_unit(inputs: Inputs, unit: str) -> Inputs:
     return _apart(inputs, unit)
 
 
-def _joined(inputs: Inputs) -> Inputs:
+def _joined(inputs: Texts) -> Texts:
     """Sentences of one group as one text; items that are longer than sentences are documents already."""
     evalset = inputs.evalset
     texts = evalset.sources if evalset.has_sources else next(iter(inputs.outputs.values()))
@@ -69,7 +69,7 @@ def _joined(inputs: Inputs) -> Inputs:
         for system, written in inputs.outputs.items()
     }
     note = Note(f"{len(evalset)} sentences were joined into {counted(len(joined), 'document')}.", code="unit")
-    return Inputs(joined, outputs, (*inputs.notes, note))
+    return Texts(joined, outputs, (*inputs.notes, note))
 
 
 def _one(texts: Sequence[str]) -> str:
@@ -79,7 +79,7 @@ def _one(texts: Sequence[str]) -> str:
     return "\n".join(texts) if len(texts) > 1 else texts[0]
 
 
-def _apart(inputs: Inputs, unit: str) -> Inputs:
+def _apart(inputs: Texts, unit: str) -> Texts:
     evalset = inputs.evalset
     sources = [sentences_of(text) for text in evalset.sources]
     spans = [_parts(text, sentences, unit) for text, sentences in zip(evalset.sources, sources, strict=True)]
@@ -116,7 +116,7 @@ def _apart(inputs: Inputs, unit: str) -> Inputs:
             notes.append(Note(message, "warning", "unmatched"))
     chosen = np.flatnonzero(kept)
     outputs_kept = {system: tuple(texts[at] for at in chosen) for system, texts in written.items()}
-    return Inputs(whole[chosen], outputs_kept, tuple(notes))
+    return Texts(whole[chosen], outputs_kept, tuple(notes))
 
 
 def _parts(text: str, sentences: Sequence[PlacedSentence], unit: str) -> list[Span]:

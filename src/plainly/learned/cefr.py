@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import BadInput, BadSpec, did_you_mean, way
+from plainly.core.errors import BadInput, BadSpec, did_you_mean
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Better, Floats, Metric, TargetKind, TextSource, ratio
 from plainly.learned import encoder
@@ -209,10 +209,9 @@ class LevelMetric(Metric):
                 if name in columns:
                     return replace(self, target=name)  # type: ignore[type-var]
         elif number_of(self.target) is None and self.target not in columns:
-            add = way("a frame with that column", "a table with that column (--table)")
             raise BadSpec(
                 f"{self.name}(target={self.target}) is neither a level ({', '.join(LEVELS)}) nor a column of the set."
-                f"{did_you_mean(self.target, (*LEVELS, *columns))} Give one of the levels, or {add}."
+                f"{did_you_mean(self.target, (*LEVELS, *columns))} Give one of the levels, or a table with that column."
             )
         return self
 

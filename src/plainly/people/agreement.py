@@ -3,15 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Unpack, get_args
+from typing import get_args
 
 import numpy as np
 
-from plainly.core.arguments import public
 from plainly.core.errors import BadInput
 from plainly.core.formatting import interval, number
 from plainly.core.result import Note, Record, Result, Table
-from plainly.core.sampling import Sampling, SamplingOptions
+from plainly.core.sampling import Sampling, check_sampling
 from plainly.people import Judgements, Ratings, RatingsLike, take
 from plainly.people.summary import described, estimate_record, few_items, shown
 from plainly.stats import agreement as coefficients
@@ -106,24 +105,23 @@ def _standing_apart(agreement: DimensionAgreement) -> Table:
     return Table(header, rows, caption=caption, text_columns=frozenset({0, 5}))
 
 
-@public
 def agreement(
     ratings: RatingsLike,
     *,
     dimensions: str | Sequence[str] = (),
-    sampling: Sampling | None = None,
-    **options: Unpack[SamplingOptions],
+    sampling: Sampling = Sampling(),
 ) -> RaterAgreement:
     """How far raters agree: every coefficient that suits the ratings, with bootstrap intervals over the rated items.
 
     ``ratings`` is a public set's name, a file, or ratings that were read; ``dimensions`` are all that several people
-    rated, unless named; ``sampling`` is given whole or as keywords (level, resamples, method, seed).
+    rated, unless named.
     """
-    judgements, drawing = take(ratings), sampling or Sampling(**options)
+    check_sampling(sampling)
+    judgements = take(ratings)
     names = [dimensions] if isinstance(dimensions, str) else dimensions or rated_by_several(judgements)
     if not names:
         raise BadInput(f"{judgements.name} holds means, not each rater's ratings: agreement cannot be measured.")
-    return RaterAgreement(judgements, drawing, {name: _of_dimension(judgements[name], drawing) for name in names})
+    return RaterAgreement(judgements, sampling, {name: _of_dimension(judgements[name], sampling) for name in names})
 
 
 def rated_by_several(judgements: Judgements) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.formatting import number, p_value
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
@@ -147,8 +147,7 @@ class Tradeoff(Result):
 
 def measure_tradeoff(judgements: Judgements, dimensions: Sequence[str], *, sampling: Sampling) -> Tradeoff:
     if len(dimensions) < 2:
-        name = way("dimensions=", "--dimension …")
-        raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(dimensions)}. Name two: {name}")
+        raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(dimensions)}. Name two: dimensions=")
     relations = tuple(relate(judgements, x, y, sampling=sampling) for x, y in combinations(dimensions, 2))
     return Tradeoff(judgements, sampling, tuple(dimensions), relations, pareto(judgements, dimensions))
 

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
-from plainly.core.arguments import public
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, unseen
 from plainly.core.registry import split_specs
 from plainly.core.result import Note, Record, Result, Table
-from plainly.core.sampling import Sampling, SamplingOptions
+from plainly.core.sampling import Sampling, check_sampling
 from plainly.data import diagnose
 from plainly.metrics.evidence import for_methods, is_ours
 from plainly.people import Judgements, RatingsLike, take, usual_dimension
@@ -62,16 +61,14 @@ class MetaEvaluation(Result):
         """Scatter plots: metrics against people where metrics were asked for, else dimensions against each other."""
         part = self.correlations or self.tradeoff
         if part is None:
-            metrics, dimensions = way("metrics=", "-m …"), way("tradeoff=True", "--tradeoff")
-            raise BadInput(f"Agreement is not drawn: metrics ({metrics}) and dimensions ({dimensions}) are.")
+            raise BadInput("Agreement is not drawn: metrics (metrics=) and dimensions (tradeoff=True) are.")
         return part.chart()
 
 
-@public
 def meta(
     ratings: RatingsLike,
     *,
-    metrics: str | Sequence[str | Metric] = (),
+    metrics: str | Sequence[str | Metric] | None = None,
     dimensions: str | Sequence[str] = (),
     agreement: bool = False,
     tradeoff: bool = False,
@@ -83,9 +80,8 @@ def meta(
     control: Sequence[str] | None = None,
     unit: UnitChoice = "both",
     compare: bool = True,
+    sampling: Sampling = Sampling(),
     progress: Progress = unseen,
-    sampling: Sampling | None = None,
-    **options: Unpack[SamplingOptions],
 ) -> MetaEvaluation:
     """Does a metric agree with people, do people agree with each other, and what do dimensions cost each other?
 
@@ -94,13 +90,15 @@ def meta(
     or read from the file ``scores``. ``references`` names one or several sets of references, "each" all of them.
     ``subset`` and ``by`` add slices of the outputs, ``control`` is held fixed in partial correlations, ``unit`` is what
     is correlated, ``compare`` tests which metric agrees better. Without metrics, ``agreement`` or ``tradeoff`` the
-    answer is of agreement and trade-off, as far as the ratings allow. ``sampling`` is given whole or as keywords.
+    answer is of agreement and trade-off, as far as the ratings allow.
     """
     if unit not in _UNITS:
         raise BadInput(f"What is correlated is {', '.join(_UNITS)}; not {unit!r}.")
-    judgements, drawing = take(ratings, progress=progress), sampling or Sampling(**options)
+    check_sampling(sampling)
+    judgements = take(ratings, progress=progress)
     chosen = tuple(judgements[name].dimension for name in dict.fromkeys(_several(dimensions)))
     main = chosen or (usual_dimension(judgements),)
+    metrics = metrics or ()
     asked = bool(metrics or scores)
     correlations = None
     if asked:
@@ -114,7 +112,7 @@ def meta(
             slices=by,
             units=_UNITS[unit],
             compare=compare,
-            sampling=drawing,
+            sampling=sampling,
             progress=progress,
         )
     everything = not (asked or agreement or tradeoff)
@@ -122,11 +120,11 @@ def meta(
     weighed = chosen or tuple(name for name in judgements if not name.endswith("_zscore"))
     agreed = weighted = None
     if agreement or (everything and several):
-        agreed = rater_agreement(judgements, dimensions=several, sampling=drawing)
+        agreed = rater_agreement(judgements, dimensions=several, sampling=sampling)
     if tradeoff or (everything and len(weighed) > 1):
-        weighted = measure_tradeoff(judgements, weighed, sampling=drawing)
+        weighted = measure_tradeoff(judgements, weighed, sampling=sampling)
     return MetaEvaluation(
-        judgements, drawing, correlations, agreed, weighted, _remarks(judgements, _several(metrics), scores)
+        judgements, sampling, correlations, agreed, weighted, _remarks(judgements, _several(metrics), scores)
     )
 
 

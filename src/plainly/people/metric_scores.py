@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Better, Metrics
 from plainly.core.progress import Progress, unseen
@@ -87,13 +87,13 @@ def score_units(
     if not judgements.outputs:
         raise BadInput(
             f"{judgements.name} holds ratings but not what was rated. Give a table with the columns source and output, "
-            f"name the test set ({way('test_set=', '-t SET')}), or give scores ({way('scores=', '--scores FILE')})."
+            "name the test set (test_set=), or give scores (scores=)."
         )
     rated = list(zip(units.system_names, units.item_names, strict=True))
     if missing := [pair for pair in rated if pair not in judgements.outputs]:
         raise BadInput(
             f"What {missing[0][0]!r} wrote for item {missing[0][1]!r} is not known; nor are {len(missing) - 1} others. "
-            f"Give the outputs, or leave those systems out ({way('ratings.take(…, systems=…)', '--systems …')})."
+            "Give the outputs, or leave those systems out (systems=)."
         )
     chosen = next(iter(judgements.references), "") if references is None else references
     if references and references not in judgements.references:

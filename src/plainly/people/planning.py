@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from plainly.core.arguments import public
 from plainly.core.errors import BadInput
 from plainly.core.formatting import interval, percent
 from plainly.core.result import Note, Record, Result, Table
-from plainly.core.sampling import Sampling, SamplingOptions
+from plainly.core.sampling import Sampling, check_sampling
 from plainly.people import Ratings, RatingsLike, resampling, take, usual_dimension
 from plainly.people.resampling import Pilot, Point, Test
 from plainly.people.variance import Components, check_difference, components, detectable, power, sentences_needed
@@ -158,7 +157,6 @@ def _cells(point: Point) -> tuple[str, ...]:
     )
 
 
-@public
 def plan(
     ratings: RatingsLike = "simplicity-da",
     *,
@@ -170,17 +168,17 @@ def plan(
     alpha: float = 0.01,
     target: float = 0.9,
     difference: float | None = None,
-    sampling: Sampling | None = None,
-    **options: Unpack[SamplingOptions],
+    sampling: Sampling = Sampling(),
 ) -> StudyPlan:
     """How many sentences and raters the next human evaluation needs, learnt from ratings that exist.
 
     The ratings (a public set's name, a file, or ratings that were read) are resampled as Schwarzer and Kauchak (2018)
     do it, and power is computed from their variance. ``budget`` is the number of ratings for each system; ``sentences``
     and ``raters`` are the sizes to try. ``difference`` is the true difference worth finding, on the ratings' scale; by
-    default a tenth of the scale. ``sampling`` is given whole or as keywords (level, resamples, seed).
+    default a tenth of the scale.
     """
-    judgements, drawing = take(ratings), sampling or Sampling(**options)
+    check_sampling(sampling)
+    judgements = take(ratings)
     rated = judgements[dimension or usual_dimension(judgements)]
     if budget < 2:
         raise BadInput(f"A budget of {budget} ratings is none; a study needs at least two for each system.")
@@ -189,7 +187,7 @@ def plan(
     difference = _tenth(rated) if difference is None else difference
     check_difference(difference)
     pilot = Pilot.of(rated, test=test, alpha=alpha)
-    rng = np.random.default_rng(drawing.seed)
+    rng = np.random.default_rng(sampling.seed)
     most = max(1, round(pilot.raters))
     counts = tuple(raters) or tuple(count for count in (1, 2, 3, 5, 10, 15) if count <= max(most, 3))
     # Beyond the pilot's own size a study finds what the pilot could not, and agreement with it falls for good reasons.
@@ -199,12 +197,12 @@ def plan(
     return StudyPlan(
         judgements.name,
         rated.dimension,
-        drawing,
+        sampling,
         pilot,
         points={
-            "sentences": resampling.sentences(pilot, sizes, sampling=drawing, rng=rng),
-            "raters": resampling.raters(pilot, counts, sampling=drawing, rng=rng),
-            "budget": resampling.budget(pilot, budget, counts, sampling=drawing, rng=rng),
+            "sentences": resampling.sentences(pilot, sizes, sampling=sampling, rng=rng),
+            "raters": resampling.raters(pilot, counts, sampling=sampling, rng=rng),
+            "budget": resampling.budget(pilot, budget, counts, sampling=sampling, rng=rng),
         },
         budget=budget,
         components=parts,

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.people.ratings import Judgements, Units
 
 # What studies call the dimensions that are held fixed or filtered by, the likeliest first.
@@ -51,8 +51,10 @@ class Filter:
         """
         names = tuple(dimensions) or (*_first(judgements, FLUENCY), *_first(judgements, ADEQUACY))
         if not names:
-            name = way("dimensions=", "--filter-by A,B")
-            raise BadInput(f"{judgements.name} has no dimension like fluency or meaning. Name some: {name}")
+            raise BadInput(
+                f"{judgements.name} has no dimension like fluency or meaning. Name some: --filter-by A,B, or "
+                "Filter.of(…, dimensions=…)."
+            )
         sources = _sources(without_sources) if isinstance(without_sources, str) and without_sources else without_sources
         return cls(names, threshold, unit, sources)
 

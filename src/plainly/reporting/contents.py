@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import for_python
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metric
 from plainly.core.result import Note, Record, Result, Table
@@ -114,7 +113,7 @@ class Overview(Result):
             "page": None,
             "figures": [],
             "summary": [sentence.text for sentence in self.summary],
-            "left_out": [for_python(reason) for reason in self.left_out],
+            "left_out": list(self.left_out),
             "warnings": [caution.json() for caution in self.cautions],
         }
 

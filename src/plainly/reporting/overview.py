@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from plainly.core.errors import BadInput, PlainlyError, way
+from plainly.core.errors import BadInput, PlainlyError
 from plainly.core.formatting import listed
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note
@@ -103,7 +103,7 @@ def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Prog
         if not rated:
             raise BadInput(
                 f"{judgements.name} rates {listed(judgements.systems, most=4)}, and none of the systems of the report. "
-                f"Give them the names that they have in the ratings{way('', ': NAME=FILE')}."
+                "Give them the names that they have in the ratings: outputs={'NAME': …}."
             )
         texts = with_texts(judgements.of_systems(rated), evaluation.evalset, {name: outputs[name] for name in rated})
     units = next(iter(texts.ratings.values())).units()

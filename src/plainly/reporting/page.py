@@ -9,7 +9,6 @@ from typing import Any
 import plainly
 from plainly.checks.gate import Gate
 from plainly.core.display import short, visible
-from plainly.core.errors import for_python
 from plainly.core.formatting import listed
 from plainly.metrics.evidence import evidence
 from plainly.reporting import paper
@@ -72,10 +71,8 @@ def page(
             operation_labels=[] if overview.operations is None else list(overview.operations.labels.items()),
             browsable=bool(overview.outputs),
             exports=[{"title": title, "text": text(overview)} for title, _, text in paper.EXPORTS],
-            warnings=[
-                {"code": caution.code, "message": visible(for_python(caution.message))} for caution in overview.cautions
-            ],
-            absent=[visible(for_python(reason)) for reason in overview.left_out],
+            warnings=[{"code": caution.code, "message": visible(caution.message)} for caution in overview.cautions],
+            absent=[visible(reason) for reason in overview.left_out],
             data=safe(script_json(payload(overview))) if overview.outputs else safe("null"),
             **score_table(overview),
         )

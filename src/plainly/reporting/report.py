@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from plainly.checks.gate import Gate
-from plainly.core.arguments import public
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
 from plainly.core.formatting import size
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note, Record, Result, Table
+from plainly.core.sampling import Sampling
 from plainly.people import RatingsLike, take
 from plainly.people.preferences import rank
 from plainly.people.rankings import read_rankings
@@ -26,11 +26,18 @@ from plainly.reporting import paper
 from plainly.reporting.overview import Overview, overview
 from plainly.reporting.panel import Panel
 from plainly.reporting.summary import Sentence
-from plainly.scoring.score import ScoreOptions, asked
+from plainly.scoring.score import measure, read_data
 from plainly.scoring.scores import Evaluation, SystemScores
 
 if TYPE_CHECKING:
     import altair
+
+    from plainly.core.evalset import EvalSet
+    from plainly.core.metric import Metric
+    from plainly.io.columns import Columns
+    from plainly.io.texts import Incomplete, Outputs
+    from plainly.io.units import Unit
+    from plainly.streaming.engines import Engine
 
 __all__ = ["Overview", "Report", "plot", "report"]
 
@@ -118,10 +125,26 @@ class Report(Result):
         return [*self.overview.notes(), *written]
 
 
-@public
 def report(
     data: Any = None,
     *,
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | Outputs | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+    evalset: EvalSet | None = None,
+    metrics: str | Sequence[str | Metric] | None = None,
+    ids: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+    columns: Columns | None = None,
+    language: str | None = None,
+    incomplete: Incomplete = "refuse",
+    unit: Unit | None = None,
+    intervals: bool = True,
+    sampling: Sampling = Sampling(),
+    advice: bool = True,
+    engine: Engine | str = "local",
+    processes: int | None = None,
+    address: str | None = None,
     title: str = "",
     labeller: str | None = "rules",
     audit: bool = True,
@@ -130,7 +153,7 @@ def report(
     figures: str | Path | None = None,
     gate: Gate | None = None,
     command: str = "",
-    **options: Unpack[ScoreOptions],
+    progress: Progress = unseen,
 ) -> Report:
     """A report on scores: ``data`` is what ``score`` takes, or an evaluation that it returned.
 
@@ -141,10 +164,31 @@ def report(
     """
     if out is not None and not Path(out).resolve().parent.is_dir():
         raise BadInput(f"Cannot write {out}: there is no directory {Path(out).parent}. Make it first.")
-    progress = options.get("progress", unseen)
     choices = read_rankings(ratings) if isinstance(ratings, str | Path) else None
     judgements = None if ratings is None or choices is not None else take(ratings, progress=progress)
-    evaluation = asked(data, **options)
+    evaluation = measure(
+        read_data(
+            data,
+            sources=sources,
+            outputs=outputs,
+            references=references,
+            evalset=evalset,
+            ids=ids,
+            groups=groups,
+            columns=columns,
+            language=language,
+            incomplete=incomplete,
+            unit=unit,
+        ),
+        metrics=metrics,
+        intervals=intervals,
+        sampling=sampling,
+        advice=advice,
+        engine=engine,
+        processes=processes,
+        address=address,
+        progress=progress,
+    )
     contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
     if choices is not None:
         contents = replace(contents, preferences=rank(choices))

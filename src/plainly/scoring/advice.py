@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
-from plainly.core.errors import way
 from plainly.core.formatting import counted, listed, number
 from plainly.core.metric import OutputMetric
 from plainly.core.result import Note
@@ -62,19 +61,18 @@ def _other_fkgl(evaluation: Evaluation, spec: str, metric: Fkgl) -> Iterator[Not
         name = f" of {most}" if most else ""
         yield Note(
             f"{spec}{name} is {number(ours)} here and {number(theirs)} in EASSE, which counts punctuation as words "
-            f"and syllables in its own way. For EASSE's number: {way(repr(other), f'-m {repr(other)!r}')}"
+            f"and syllables in its own way. For EASSE's number: metrics={repr(other)!r}"
         )
 
 
 def _left_out(evaluation: Evaluation) -> Iterator[Note]:
     """What was not computed because there are no sources or no references, and how to get it."""
-    add_sources, add_references = way("sources=", "--source FILE"), way("references=", "--references FILE…")
     for spec, metric in evaluation.metrics.items():
         if isinstance(metric, OutputMetric) and spec != repr(metric):
             others = [name for name in metric.metric.outputs if name not in metric.outputs]
             yield Note(
                 f"{spec}: only {listed(list(metric.outputs))} could be computed. For {listed(others)}, add sources "
-                f"({add_sources}).",
+                "(sources=).",
                 code="left-out",
                 where=spec,
             )
@@ -83,13 +81,11 @@ def _left_out(evaluation: Evaluation) -> Iterator[Note]:
         return
     if evaluation.metrics != checked_metrics(resolve_metrics(None, texts), texts):
         return  # they were named
-    metrics = "sari, edits and splits" if texts.has_references else "sari, bleu, edits, splits and the gain of sle"
-    add = add_sources if texts.has_references else f"{add_sources}) and references ({add_references}"
-    yield Note(
-        f"Without sources{'' if texts.has_references else ' and references'}, {metrics} were left out. Add sources "
-        f"({add}) to get them.",
-        code="left-out",
-    )
+    absent, omitted, add = "sources", "sari, edits and splits", "Add sources (sources=)"
+    if not texts.has_references:
+        absent, omitted = "sources and references", "sari, bleu, edits, splits and the gain of sle"
+        add += " and references (references=)"
+    yield Note(f"Without {absent}, these metrics were left out: {omitted}. {add} to compute them.", code="left-out")
 
 
 def _unkept() -> Iterator[Note]:

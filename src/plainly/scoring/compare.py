@@ -5,28 +5,34 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Unpack
+from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.arguments import public
-from plainly.core.errors import BadInput, UnknownName, way
-from plainly.core.evalset import Absent
+from plainly.core.errors import BadInput, UnknownName, check_choice, check_count
+from plainly.core.evalset import Absent, EvalSet
 from plainly.core.formatting import counted
 from plainly.core.metric import Better, Floats, Metric
+from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note
-from plainly.core.sampling import Sampling, SamplingOptions
-from plainly.io.texts import TextArguments
-from plainly.scoring import references, subsets
+from plainly.core.sampling import Sampling
+from plainly.io.columns import Columns
+from plainly.io.texts import Incomplete, Outputs
+from plainly.io.units import Unit
+from plainly.scoring import references as resampled_references
+from plainly.scoring import subsets
 from plainly.scoring.comparisons import TESTS, Comparison, Comparisons, Test, corrected
 from plainly.scoring.references import Drawn, Over
-from plainly.scoring.score import Asked, asked
+from plainly.scoring.score import measure, read_data
 from plainly.scoring.scores import Evaluation, Scores
+from plainly.scoring.streamed import OnError
 from plainly.stats import paired
 from plainly.stats.exact_sum import BINS
 from plainly.stats.resample import Resampler
 from plainly.stats.swaps import Pair, Swaps
+from plainly.streaming.engines import Engine
 
 TRIALS = 10_000
 # Where the correction for all pairs asks for more trials than that, each pair gets fewer at first, so that all take no
@@ -37,29 +43,73 @@ _ONE_CALL = 20_000
 _SAME = 1e-9  # of the largest score: two items closer than this are equal
 
 
-class CompareOptions(TextArguments, SamplingOptions, Asked, total=False):
-    """What compare takes beside its own options: texts, how to draw, what to measure."""
-
-
-@public
 def compare(
     data: Any = None,
     *,
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | Outputs | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+    evalset: EvalSet | None = None,
+    metrics: str | Sequence[str | Metric] | None = None,
+    ids: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+    columns: Columns | None = None,
+    language: str | None = None,
+    incomplete: Incomplete = "refuse",
+    unit: Unit | None = None,
     baseline: str | None = None,
     tests: Sequence[Test] = TESTS,
     trials: int | None = None,
+    sampling: Sampling = Sampling(),
     by: str | None = None,
     over: Over = "items",
-    **options: Unpack[CompareOptions],
+    advice: bool = True,
+    engine: Engine | str = "local",
+    processes: int | None = None,
+    address: str | None = None,
+    on_error: OnError = "stop",
+    set_aside: str | Path | None = None,
+    state: str | Path | None = None,
+    progress: Progress = unseen,
 ) -> Comparisons:
     """Test the differences between systems: all pairs, or each against ``baseline``.
 
     ``data`` is what ``score`` takes, or an evaluation that it returned, of which nothing is measured again. In each
     bootstrap draw all systems are scored on the same items; in each trial of approximate randomisation outputs are
-    swapped between two systems; ``trials`` are as many as all comparisons need, unless said. Where the set has groups,
-    these are drawn or swapped as wholes.
+    swapped between two systems; ``trials`` are as many as all comparisons need, unless passed. Where the set has
+    groups, these are drawn or swapped as wholes. The other arguments are those of ``score``.
     """
-    evaluation = asked(data, paired=True, **options)
+    for test_name in tests:
+        check_choice("tests", test_name, TESTS)
+    check_choice("over", over, get_args(Over))
+    if trials is not None:
+        check_count("trials", trials)
+    evaluation = measure(
+        read_data(
+            data,
+            sources=sources,
+            outputs=outputs,
+            references=references,
+            evalset=evalset,
+            ids=ids,
+            groups=groups,
+            columns=columns,
+            language=language,
+            incomplete=incomplete,
+            unit=unit,
+        ),
+        metrics=metrics,
+        sampling=sampling,
+        advice=advice,
+        paired=True,
+        engine=engine,
+        processes=processes,
+        address=address,
+        on_error=on_error,
+        set_aside=set_aside,
+        state=state,
+        progress=progress,
+    )
     sampling = evaluation.sampling or Sampling()
     test = _Tests(baseline, tuple(tests), TRIALS if trials is None else trials, sampling)
     test.check(evaluation)
@@ -69,11 +119,11 @@ def compare(
     drawn = None
     if over != "items":
         if by is not None:
-            raise BadInput(f"{way('by=', '--by')} and {way('over=', '--over')} go one at a time.")
+            raise BadInput("by= and over= cannot be combined.")
         if lacking := _lacking(evaluation):
-            raise BadInput(f"{next(iter(lacking))} lacks items, and {way('over=', '--over')} needs complete runs.")
-        drawn = references.draw(evaluation, over=over)
-        evaluation = references.with_intervals(evaluation, drawn, over=over)
+            raise BadInput(f"{next(iter(lacking))} lacks items, and over= needs complete outputs.")
+        drawn = resampled_references.draw(evaluation, over=over)
+        evaluation = resampled_references.with_intervals(evaluation, drawn, over=over)
     if by is None:
         result = dataclasses.replace(test.run(evaluation, drawn), over=over)
     else:
@@ -119,7 +169,7 @@ class _Tests:
             raise BadInput(f"The number of randomisation trials must be at least 1, not {self.trials}.")
         rows = [scores.rows for of_system in evaluation.systems.values() for scores in of_system.values()]
         if evaluation.units == "bins" and not all(map(len, rows)):
-            raise BadInput(f"This run kept no sums by bin; leave {way('intervals=False', '--no-intervals')} out.")
+            raise BadInput("This run kept no sums by bin; leave intervals=False out.")
 
     def run(self, evaluation: Evaluation, drawn: Drawn | None = None) -> Comparisons:
         """Every comparison, corrected; ``drawn`` holds other draws for the bootstrap."""
@@ -367,6 +417,8 @@ def _too_few_draws(result: Comparisons) -> list[Note]:
     if family / (draws + 1) <= alpha or (result.further is not None and not bootstrap):
         return []
     name, needed = "resamples" if bootstrap else "trials", _needed(family, result.sampling.level)
-    use = way(f"{name}={needed}", f"--{name} {needed}")
-    message = f"With {draws} draws no pair can be told apart after correction for {family} pairs. Use {use} or more."
+    message = (
+        f"With {draws} draws no pair can be told apart after correction for {family} pairs. "
+        f"Use {name}={needed} or more."
+    )
     return [Note(message, "warning", "few-draws")]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
-from plainly.core.errors import UnknownName, way
+from plainly.core.errors import UnknownName
 from plainly.core.formatting import counted, interval, number, p_value
 from plainly.core.metric import Better
 from plainly.core.result import Note, Record, Result, Table, warnings
@@ -308,7 +308,7 @@ class Comparisons(Result):
             for place, system in enumerate(self.ranking(spec), 1)
         ]
         header = ("", spec, "beats", "same", "beaten by", *(("cluster",) if len(clusters) > 1 else ()))
-        return Table(header, tuple(rows), notes=(f"Every pair: {way('records()', '--csv')}",))
+        return Table(header, tuple(rows), notes=("Every pair: --csv, or records() in Python",))
 
 
 def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:

@@ -5,7 +5,7 @@ import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 
 from plainly.core import limits, registry
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.evalset import Absent, EvalSet
 from plainly.core.metric import Floats, Metric, Metrics, OutputMetric, TextSource
 from plainly.core.progress import Progress, Tell, silent, unseen, whole
@@ -156,9 +156,7 @@ def checked_metrics(metrics: Metrics, texts: TextSource | None) -> dict[str, Met
         if reduced is not None:
             resolved[spec] = OutputMetric(metric, reduced)
         elif "source" in metric.needs and not texts.has_sources:
-            add = way("sources=", "--source FILE")
-            raise BadInput(f"{spec} compares with the source, and no sources were given. Add them ({add}).")
+            raise BadInput(f"{spec} compares with the source, and no sources were given. Add them (sources=).")
         else:
-            add = way("references=", "--references FILE…, or -t SET")
-            raise BadInput(f"{spec} compares with references, and none were given. Add them ({add}).")
+            raise BadInput(f"{spec} compares with references, and none were given. Add them (references=).")
     return resolved

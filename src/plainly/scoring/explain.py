@@ -11,7 +11,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from plainly.core.errors import BadInput, BrokenPlugin, DataUnavailable, Missing
 from plainly.core.files import read_shipped
 from plainly.core.formatting import listed, number
 from plainly.core.result import Listing, Note, Record, Result, Table
-from plainly.io.texts import TextArguments, take
+from plainly.io.texts import Texts
 from plainly.metrics.evidence import evidence
 from plainly.metrics.languages import shown
 from plainly.metrics.sari import VARIANTS
@@ -137,24 +137,23 @@ def describe(name: str | None = None) -> Listing:
     return Listing(payload, rows, columns, remark, warned=tuple(broken))
 
 
-def explain(name: str = "sari", data: Any = None, **texts: Unpack[TextArguments]) -> Explanation:
+def explain(name: str, texts: Texts) -> Explanation:
     """All variants of a metric on the same outputs, side by side, and what makes them differ."""
     registry.metric_class(name)
     if name not in explained():
         raise BadInput(
             f"Only {listed(list(explained()))} have variants that need explaining; see: plainly metrics {name}"
         )
-    inputs = take(data, **texts)
-    outputs = {**inputs.outputs, **({_COPY: inputs.evalset.sources} if inputs.evalset.has_sources else {})}
+    outputs = {**texts.outputs, **({_COPY: texts.evalset.sources} if texts.evalset.has_sources else {})}
     why, absent = dict(explained()[name]), []
     for spec in tuple(why):
         try:
-            evaluate(inputs.evalset[:1], {system: rows[:1] for system, rows in outputs.items()}, (spec,), sampling=None)
+            evaluate(texts.evalset[:1], {system: rows[:1] for system, rows in outputs.items()}, (spec,), sampling=None)
         except (MissingExtra, DataUnavailable) as error:
             del why[spec]
             absent.append(f"{spec}: {error}")
-    evaluation = evaluate(inputs.evalset, outputs, tuple(why), sampling=None)
-    return Explanation(name, inputs.evalset.name, evaluation, tuple(inputs.outputs), why, tuple(absent))
+    evaluation = evaluate(texts.evalset, outputs, tuple(why), sampling=None)
+    return Explanation(name, texts.evalset.name, evaluation, tuple(texts.outputs), why, tuple(absent))
 
 
 def _facts(name: str) -> Record:

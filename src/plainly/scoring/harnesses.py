@@ -26,7 +26,9 @@ def _sari(variant: str, items: Sequence[_Item]) -> dict[str, Any]:
         raise BadInput("There is nothing to score. Give sources, predictions and references, or add items first.")
     sources, predictions, references = zip(*items, strict=True)
     spec = f"sari(variant={variant})"
-    scores = score(sources=sources, outputs=predictions, references=references, metrics=[spec], intervals=False)[spec]
+    scores: Any = score(sources=sources, outputs=predictions, references=references, metrics=[spec], intervals=False)[
+        spec
+    ]
     parts = {name: scores.parts[name] for name in ("add", "keep", "delete")}
     return {"sari": float(scores), **parts, "signature": str(scores.signature)}
 

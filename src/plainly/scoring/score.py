@@ -1,153 +1,220 @@
-"""What did systems write, in numbers: texts in, an evaluation out, wherever it was measured."""
+"""Score outputs: texts, files or a frame in, an evaluation out, wherever it was measured."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, cast, overload
+from typing import Any, cast, get_args
 
-from plainly.core.arguments import public
-from plainly.core.errors import BadInput, way
-from plainly.core.metric import Metric
+from plainly.core.errors import BadInput, check_choice
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Metric, Metrics
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note
-from plainly.core.sampling import DEFAULTS, Sampling, SamplingOptions
+from plainly.core.sampling import Sampling, check_sampling
 from plainly.data import diagnose
-from plainly.io.texts import TextArguments, take
-from plainly.io.units import with_unit
-from plainly.scoring import references, sanity, subsets
+from plainly.io.columns import Columns
+from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
+from plainly.io.units import Unit
+from plainly.scoring import references as resampled_references
+from plainly.scoring import sanity as sanity_rows
+from plainly.scoring import subsets
 from plainly.scoring.advice import remarks
-from plainly.scoring.evaluate import Metrics, estimated, evaluate, resolve_metrics
+from plainly.scoring.evaluate import estimated, evaluate, resolve_metrics
 from plainly.scoring.references import Over
 from plainly.scoring.scores import Evaluation, SystemScores
 from plainly.scoring.streamed import OnError, evaluate_corpus
 from plainly.streaming.corpus import Corpus
 from plainly.streaming.engines import Engine
 from plainly.streaming.engines import engine as engine_of
+from plainly.text.languages import detection
 
 
-class Asked(TypedDict, total=False):
-    """What to measure, and how: the same for every question that begins with scores.
-
-    ``sampling`` is given whole or as keywords (level, resamples, method, seed); ``intervals=False`` leaves intervals
-    out, ``advice=False`` warnings. The rest is for a corpus in files (``open_corpus``): where to
-    measure it, what to do with rows that cannot be measured, and where to keep what. ``unit`` says what an item is to
-    be: document, paragraph or sentence.
-    """
-
-    metrics: Metrics | None
-    sampling: Sampling
-    intervals: bool
-    advice: bool
-    progress: Progress
-    engine: Engine | str
-    processes: int | None
-    on_error: OnError
-    segments: str | None
-    set_aside: str | None
-    state: Path | None
-    unit: str | None
-
-
-class ScoreOptions(TextArguments, SamplingOptions, Asked, total=False):
-    """What score takes beside its own options."""
-
-
-class _OptionsWithoutOutputs(SamplingOptions, Asked, total=False):
-    sources: Sequence[str]
-    references: Sequence[Sequence[str]]
-    evalset: Any
-    ids: Sequence[str]
-    groups: Sequence[str]
-
-
-@overload
-def score(  # type: ignore[overload-overlap]
-    data: None = None,
-    *,
-    outputs: Sequence[str],
-    by: None = None,
-    sanity: bool = False,
-    over: Over = "items",
-    **options: Unpack[_OptionsWithoutOutputs],
-) -> SystemScores: ...
-@overload
 def score(
     data: Any = None,
     *,
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | Outputs | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+    evalset: EvalSet | None = None,
+    metrics: Metrics | None = None,
+    ids: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+    columns: Columns | None = None,
+    language: str | None = None,
+    incomplete: Incomplete = "refuse",
+    unit: Unit | None = None,
+    intervals: bool = True,
+    sampling: Sampling = Sampling(),
     by: str | None = None,
-    sanity: bool = False,
     over: Over = "items",
-    **options: Unpack[ScoreOptions],
-) -> Evaluation: ...
-@public
-def score(
-    data: Any = None,
-    *,
-    by: str | None = None,
     sanity: bool = False,
-    over: Over = "items",
-    **options: Unpack[ScoreOptions],
-) -> Evaluation | SystemScores:
+    advice: bool = True,
+    engine: Engine | str = "local",
+    processes: int | None = None,
+    address: str | None = None,
+    on_error: OnError = "stop",
+    segments: str | Path | None = None,
+    set_aside: str | Path | None = None,
+    state: str | Path | None = None,
+    progress: Progress = unseen,
+) -> Evaluation:
     """Score outputs against sources and references, or against an evaluation set (``plainly.load``).
 
-    ``references`` has one entry for each item: all references of that item. Blank references are left out. With several
-    systems the result is by system, then by metric; with one list of outputs, by metric. ``by`` divides the items,
-    ``sanity`` adds what a copy and other nonsense score, ``over`` says what intervals are about.
+    ``data`` is a data frame, records, an evaluation set, or a corpus in files (``plainly.streaming.open_corpus``).
+    ``references`` has one entry per item: all references of that item; blank ones are ignored. With several systems
+    the result is by system, then by metric; with one list of outputs, by metric. ``metrics`` are specs or metrics; the
+    default depends on the texts. ``language``, ``incomplete`` and ``unit`` are described in ``plainly.io.read_texts``.
+
+    ``intervals=False`` omits confidence intervals, ``sampling`` sets how they are drawn, and ``over`` what they
+    generalise to: other items, other references for the same items, or both. ``by`` also scores subsets of the items.
+    ``sanity`` adds the scores of trivial outputs such as a copy. ``advice=False`` omits warnings about the texts.
+
+    The remaining arguments are for a corpus in files: the ``engine`` ("local", "ray", or an ``Engine``) that measures
+    it in ``processes``, with the ``address`` of a Ray cluster; whether a row that cannot be measured stops the run
+    (``on_error``); and where to write every item's scores (``segments``), such rows (``set_aside``) and what is needed
+    to resume an interrupted run (``state``).
     """
-    evaluation = asked(data, **options)
+    evaluation = measure(
+        read_data(
+            data,
+            sources=sources,
+            outputs=outputs,
+            references=references,
+            evalset=evalset,
+            ids=ids,
+            groups=groups,
+            columns=columns,
+            language=language,
+            incomplete=incomplete,
+            unit=unit,
+        ),
+        metrics=metrics,
+        intervals=intervals,
+        sampling=sampling,
+        advice=advice,
+        engine=engine,
+        processes=processes,
+        address=address,
+        on_error=on_error,
+        segments=segments,
+        set_aside=set_aside,
+        state=state,
+        progress=progress,
+    )
+    check_choice("over", over, get_args(Over))
     if sanity:
         evaluation = _with_sanity_rows(evaluation)
     if over != "items" and evaluation.sampling is not None:
-        evaluation = references.with_intervals(evaluation, references.draw(evaluation, over=over), over=over)
+        evaluation = resampled_references.with_intervals(
+            evaluation, resampled_references.draw(evaluation, over=over), over=over
+        )
     if by is not None:
         evaluation = _divided(evaluation, by)
-    return evaluation[""] if list(evaluation) == [""] else evaluation
+    # One unnamed list gives its SystemScores, r["sari"]; the annotation is that of the general case, r["A"]["sari"].
+    return cast(Evaluation, evaluation[""]) if list(evaluation) == [""] else evaluation
 
 
-def asked(data: Any = None, *, paired: bool = False, **options: Unpack[ScoreOptions]) -> Evaluation:
-    """The evaluation that a question begins with: measured now from texts or files, or handed over."""
-    drawing = {name: options.pop(name) for name in DEFAULTS if name in options}  # type: ignore[misc]
-    sampling = options.pop("sampling", None) or Sampling(**drawing)
-    intervals, advice = options.pop("intervals", True), options.pop("advice", True)
-    wanted = sampling if intervals else None
-    if isinstance(data, (Evaluation, SystemScores)):
-        evaluation = data if isinstance(data, Evaluation) else data.alone
-        if options.get("metrics") is not None:
-            raise BadInput(f"Saved scores hold the metrics they hold; leave {way('metrics=', '-m')} out.")
-        if evaluation.sampling is None or drawing:
-            evaluation = estimated(dataclasses.replace(evaluation, sampling=sampling))
-        return _with_texts(evaluation, _texts(options))
-    metrics, progress = options.pop("metrics", None), options.pop("progress", unseen)
+def read_data(
+    data: Any = None,
+    *,
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | Outputs | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+    evalset: EvalSet | None = None,
+    ids: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+    columns: Columns | None = None,
+    language: str | None = None,
+    incomplete: Incomplete = "refuse",
+    unit: Unit | None = None,
+) -> Texts | Corpus | Evaluation:
+    """What ``measure`` takes: texts, a corpus in files, or scores that exist, with their texts if these are passed."""
+    scores = data.alone if isinstance(data, SystemScores) else data
+    if isinstance(scores, Evaluation) and all(given is None for given in (sources, outputs, references, evalset)):
+        return scores
     if isinstance(data, Corpus):
-        evaluation = _streamed(data, resolve_metrics(metrics, data), wanted, progress, paired, options)
+        return data if language is None else dataclasses.replace(data, language=detection.check(language))
+    texts = read_texts(
+        None if isinstance(scores, Evaluation) else data,
+        sources=sources,
+        outputs=outputs,
+        references=references,
+        evalset=evalset,
+        ids=ids,
+        groups=groups,
+        columns=columns,
+        language=language,
+        incomplete=incomplete,
+        unit=unit,
+    )
+    return _with_texts(scores, texts) if isinstance(scores, Evaluation) else texts
+
+
+def measure(
+    data: Texts | Corpus | Evaluation,
+    *,
+    metrics: Metrics | None = None,
+    intervals: bool = True,
+    sampling: Sampling = Sampling(),
+    advice: bool = True,
+    paired: bool = False,
+    engine: Engine | str = "local",
+    processes: int | None = None,
+    address: str | None = None,
+    on_error: OnError = "stop",
+    segments: str | Path | None = None,
+    set_aside: str | Path | None = None,
+    state: str | Path | None = None,
+    progress: Progress = unseen,
+) -> Evaluation:
+    """The evaluation that every analysis of scores starts from: measured now, or one that exists.
+
+    An evaluation keeps the sampling of its own intervals unless another than the default is passed. ``paired`` also
+    counts, for a corpus in files, on how many items each system beats each other one.
+    """
+    check_sampling(sampling)
+    check_choice("on_error", on_error, get_args(OnError))
+    if isinstance(data, Evaluation):
+        if metrics is not None:
+            raise BadInput("Saved scores have their metrics already; leave metrics= out.")
+        if data.sampling is None or sampling not in (Sampling(), data.sampling):
+            return estimated(dataclasses.replace(data, sampling=sampling))
+        return data
+    resolved = resolve_metrics(metrics, data if isinstance(data, Corpus) else data.evalset)
+    if isinstance(data, Corpus):
+        if isinstance(engine, str):
+            engine = engine_of(engine, processes=processes, address=address)
+        evaluation = evaluate_corpus(
+            data,
+            resolved,
+            engine=engine,
+            sampling=sampling if intervals else None,
+            on_error=on_error,
+            segments=segments,
+            set_aside=set_aside,
+            state=None if state is None else Path(state),
+            paired=paired,
+            progress=progress,
+        )
+        evaluation = _checked_corpus(data, evaluation)
     else:
-        inputs = take(data, **_texts(options))
-        if (unit := options.get("unit")) is not None:
-            inputs = with_unit(inputs, unit)
-        resolved = resolve_metrics(metrics, inputs.evalset)
-        evaluation = evaluate(inputs.evalset, inputs.outputs, resolved, sampling=wanted, progress=progress)
-        evaluation = dataclasses.replace(evaluation, taken=inputs.notes)
+        evaluation = evaluate(
+            data.evalset, data.outputs, resolved, sampling=sampling if intervals else None, progress=progress
+        )
+        evaluation = dataclasses.replace(evaluation, taken=data.notes)
     return dataclasses.replace(evaluation, advise=advise if advice else None)
 
 
-def _texts(options: Mapping[str, Any]) -> TextArguments:
-    texts = {name: value for name, value in options.items() if name in TextArguments.__annotations__}
-    return cast(TextArguments, texts)
-
-
-def _with_texts(evaluation: Evaluation, texts: TextArguments) -> Evaluation:
+def _with_texts(evaluation: Evaluation, texts: Texts) -> Evaluation:
     """Saved scores with the texts that were scored, which are not saved with them."""
-    if not texts:
-        return evaluation
-    inputs = take(None, **texts)
     signature = next(iter(next(iter(evaluation.values())).values())).signature
-    if signature.data != inputs.evalset.fingerprint:
+    if signature.data != texts.evalset.fingerprint:
         raise BadInput(f"These are scores of other texts ({signature}). Name the set that was scored, or score again.")
-    missing = [system for system in evaluation if system not in inputs.outputs]
+    missing = [system for system in evaluation if system not in texts.outputs]
     if missing:
         raise BadInput(f"There are scores of {missing[0]!r}, whose outputs were not given. Name them too.")
-    outputs = {system: inputs.outputs[system] for system in evaluation}
-    return dataclasses.replace(evaluation, evalset=inputs.evalset, outputs=outputs)
+    outputs = {system: texts.outputs[system] for system in evaluation}
+    return dataclasses.replace(evaluation, evalset=texts.evalset, outputs=outputs)
 
 
 def advise(evaluation: Evaluation) -> list[Note]:
@@ -159,21 +226,8 @@ def advise(evaluation: Evaluation) -> list[Note]:
     return notes
 
 
-def _streamed(
-    corpus: Corpus,
-    metrics: Mapping[str, Metric],
-    sampling: Sampling | None,
-    progress: Progress,
-    paired: bool,
-    options: Mapping[str, Any],
-) -> Evaluation:
-    engine = options.get("engine", "local")
-    if isinstance(engine, str):
-        engine = engine_of(engine, processes=options.get("processes"))
-    kept = {name: options[name] for name in ("on_error", "segments", "set_aside", "state") if name in options}
-    evaluation = evaluate_corpus(
-        corpus, metrics, engine=engine, sampling=sampling, progress=progress, paired=paired, **kept
-    )
+def _checked_corpus(corpus: Corpus, evaluation: Evaluation) -> Evaluation:
+    """The evaluation of a corpus in files, unless nothing of it was measured."""
     if not evaluation.n:
         if not evaluation.complete:
             raise KeyboardInterrupt
@@ -198,14 +252,14 @@ def _with_sanity_rows(evaluation: Evaluation) -> Evaluation:
     if evaluation.outputs is None:
         raise BadInput("Sanity rows are made from the sources, which are not kept of a corpus too large to hold.")
     seed = (evaluation.sampling or Sampling()).seed
-    outputs = sanity.rows(evaluation.evalset, seed=seed)
+    outputs = sanity_rows.rows(evaluation.evalset, seed=seed)
     rows = evaluate(evaluation.evalset, outputs, evaluation.metrics, sampling=evaluation.sampling)
     joined = dataclasses.replace(
         evaluation, systems={**evaluation.systems, **rows.systems}, outputs={**evaluation.outputs, **outputs}
     )
     if int(evaluation.evalset.reference_counts.max(initial=0)) < 2:
         return joined
-    return dataclasses.replace(joined, held_out=sanity.leave_one_out(joined))
+    return dataclasses.replace(joined, held_out=sanity_rows.leave_one_out(joined))
 
 
 def _divided(evaluation: Evaluation, by: str) -> Evaluation:

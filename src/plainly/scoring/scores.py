@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import BadInput, did_you_mean, way
+from plainly.core.errors import BadInput, did_you_mean
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import counted, interval
 from plainly.core.metric import Floats, Metric
@@ -60,8 +60,7 @@ class Scores:
     def segments(self) -> dict[str, Floats]:
         """Every output by name, one value an item."""
         if self.units != "items":
-            write = way("segments='DIR'", "--segments DIR")
-            raise BadInput(f"Scores of the {self.n:,} items were not kept; write them as they are made: {write}")
+            raise BadInput(f"Scores of the {self.n:,} items were not kept; write them as they are made: segments='DIR'")
         if not len(self.rows):
             return dict.fromkeys(self.metric.outputs, np.zeros(0))
         values = self.metric.score(self.rows)

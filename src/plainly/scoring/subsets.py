@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import BadInput, UnknownName, way
+from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
 from plainly.core.result import Note, Table
 from plainly.scoring.evaluate import estimated
 from plainly.scoring.scores import Evaluation, Scores
 
-_SOURCES = way("sources=", "--source FILE")
 Bools = npt.NDArray[np.bool_]
 Outputs = Mapping[str, Sequence[str]]
 
@@ -145,7 +144,7 @@ def _thirds(numbers: npt.NDArray[np.float64], what: str) -> list[str]:
 
 def _length(evalset: EvalSet) -> list[str]:
     if not evalset.has_sources:
-        raise BadInput(f"Subsets by source length need the sources. Add them: {_SOURCES}")
+        raise BadInput("Subsets by source length need the sources. Add them: sources=")
     from plainly.text.words import words
 
     return _thirds(np.array([len(words(source)) for source in evalset.sources], dtype=np.float64), "source words")
@@ -153,7 +152,7 @@ def _length(evalset: EvalSet) -> list[str]:
 
 def _group(evalset: EvalSet) -> Sequence[str]:
     if evalset.groups is None:
-        raise BadInput(f"Subsets by group need groups. Give them: {way('groups=', '--groups FILE')}, or a group column")
+        raise BadInput("Subsets by group need groups. Pass groups=, or a group column.")
     return evalset.groups
 
 
@@ -204,7 +203,7 @@ FIELDS = (*_OF_ITEMS, *_OF_OUTPUTS, *LABELLERS)
 
 def _of_outputs(by: str, evalset: EvalSet, outputs: Outputs, *, together: bool) -> list[Subset]:
     if not evalset.has_sources:
-        raise BadInput(f"Subsets by {by} compare outputs with the sources. Add them: {_SOURCES}")
+        raise BadInput(f"Subsets by {by} compare outputs with the sources. Add them: sources=")
     decide, yes, no = _OF_OUTPUTS[by]
     masks = {system: decide(evalset, texts) for system, texts in outputs.items()}
     if together:

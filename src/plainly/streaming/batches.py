@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Any, TypeVar
 
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Needs
 from plainly.core.result import Note, Record
@@ -37,8 +37,7 @@ class Bad:
 
     def error(self) -> BadInput:
         """The error that ends a run in which no row may be set aside."""
-        aside = way("on_error='set-aside'", "--on-error set-aside")
-        return BadInput(f"{self.where}: {self.reason} To set such rows aside: {aside}")
+        return BadInput(f"{self.where}: {self.reason} To set such rows aside: on_error='set-aside'")
 
 
 @dataclass(frozen=True)

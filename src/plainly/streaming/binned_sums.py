@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet, fingerprint
 from plainly.core.files import check_archive, read_whole, write_whole
 from plainly.core.metric import Floats
@@ -190,5 +190,6 @@ class State:
         except OSError:  # none there, or in a place that cannot be read: a run from the beginning
             return None
         except Exception as error:  # whatever is wrong in a damaged file, it is the file
-            again = way("remove it", "--restart")
-            raise BadInput(f"{path} does not hold the state of a run ({error}). Begin again: {again}") from None
+            raise BadInput(
+                f"{path} does not hold the state of a run ({error}). Remove it, or use --restart, to start again."
+            ) from None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from plainly.core import limits
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Needs
 from plainly.io.columns import Columns, Roles, find_roles
@@ -115,7 +115,7 @@ def _from_tables(given: Sequence[str], columns: Columns | None, scratch: list[st
     if len(kinds) > 1 or not kinds <= set(_SUFFIXES):
         raise BadInput(
             f"{', '.join(sorted(kinds))} cannot be read a part at a time. Give Parquet or JSONL files, all of one "
-            f"kind; a smaller table is read as a whole{way('', ' with --engine memory')}."
+            f"kind; a smaller table is read as a whole with engine='memory'."
         )
     place = given[0].rstrip("/")
     name = place if len(given) == 1 else f"{place} and {len(given) - 1} more"
@@ -298,10 +298,9 @@ def _roles(names: Sequence[str], path: str, columns: Columns | None, system: str
     table = Sheet({name: [] for name in names}, path, [])
     roles = find_roles(table, columns)
     if not roles.outputs:
-        say = way("columns={'output': …}", "--columns output=COLUMN")
         raise BadInput(
             f"{path} has no column that is known to hold outputs. {table.listing()} Rename one to 'output' (or "
-            f"output_NAME, one for each system), or say which: {say}."
+            "output_NAME, one for each system), or say which: columns={'output': 'COLUMN'}."
         )
     if "outputs" in roles.outputs:
         raise BadInput(f"{path}: a column of objects (system → output) is not read a part at a time. Use output_NAME.")

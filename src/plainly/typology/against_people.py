@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
 
 import numpy as np
 
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.formatting import percent
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
-from plainly.io.texts import TextArguments, take
+from plainly.io.texts import Texts
 from plainly.stats.estimate import Estimate
 from plainly.stats.resample import Floats, interval
 from plainly.typology.annotation import Pair, squeeze
@@ -97,30 +96,26 @@ class PeopleComparison(Result):
 
 
 def compare_with_people(
-    data: Any = None,
+    texts: Texts,
     *,
     people: Annotated | None = None,
     labeller: str = "light",
     sampling: Sampling = Sampling(),
     processes: int = 1,
     progress: Progress = unseen,
-    **texts: Unpack[TextArguments],
 ) -> PeopleComparison:
     """Each system's operations beside those of people: of the references, labelled alike, or of annotated pairs."""
-    inputs = take(data, **texts)
-    evalset = inputs.evalset
-    sides = [between(evalset, outputs) for outputs in inputs.outputs.values()]
+    evalset = texts.evalset
+    sides = [between(evalset, outputs) for outputs in texts.outputs.values()]
     if people is None:
         if not evalset.references:
-            references, pairs = way("references=", "--references FILE…"), way("people=", "--people SET")
-            asked = f"give {references} or annotated pairs of people ({pairs})"
-            raise BadInput(f"There is nobody to compare with: {asked}.")
+            raise BadInput("There is nothing to compare with: pass references= or annotated pairs of people (people=).")
         sides.append((*reference_pairs(evalset), [""] * int(evalset.reference_counts.sum()), ""))
     labelled = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
     theirs = labelled.pop() if people is None else annotated(people)
     differences = [share_differences(pairs, theirs, sampling=sampling) for pairs in labelled]
-    systems = dict(zip(inputs.outputs, differences, strict=True))
-    return PeopleComparison(labeller, loaded(labeller).notice, systems, sampling, unsuited(inputs))
+    systems = dict(zip(texts.outputs, differences, strict=True))
+    return PeopleComparison(labeller, loaded(labeller).notice, systems, sampling, unsuited(texts))
 
 
 def share_differences(

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from plainly.core.errors import BadInput, UnknownName, way
+from plainly.core.errors import BadInput, UnknownName
 from plainly.core.formatting import number
 from plainly.core.result import Note, Record, Result, Table
 from plainly.stats import agreement as statistics
@@ -155,8 +155,7 @@ class Repair(Result):
 def annotator_agreement(sets: Mapping[str, Annotated], *, merge: Merge = "labels") -> AnnotatorAgreement:
     """How far annotators of the same pairs agree with one another, on each side."""
     if len(sets) < 2:
-        alone = way("gold_agreement", "--gold SET")
-        raise BadInput(f"Agreement needs two annotators or more, or a gold to compare one with: {alone}")
+        raise BadInput("Agreement needs two annotators or more, or a gold standard to compare one with (gold=).")
     annotators = {name: annotated(pairs) for name, pairs in sets.items()}
     sides = {side: aligned_labels(annotators, side, merge=merge) for side in SIDES}
     tokens = {side: len(next(iter(labels.values()))) for side, labels in sides.items()}

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from plainly.core.errors import BadInput, UnknownName, way
+from plainly.core.errors import BadInput, UnknownName
 from plainly.core.progress import Tell, silent
 from plainly.text.lexicon import Words, tokenise
 from plainly.text.parse import DEFAULT_MODEL, Parse, Parser
@@ -24,7 +24,7 @@ from plainly.typology.refine import refine
 NAMES = ("light", "rules", "spacy")
 NOTICE = (
     "The labeller's weights were trained on ASSETann, whose licence (CC-BY-NC-4.0) allows no commercial use. The "
-    f"setting 'rules' is free of it: {way('labeller=', '--labeller ')}rules"
+    "setting 'rules' is free of it: labeller='rules'"
 )
 CHUNK = 2000  # Pairs that are labelled together: more would take more memory and no less time.
 _VOCABULARY = 400_000

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import plainly
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput, check_count
 from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
 from plainly.core.progress import Progress, Tell, unseen
 from plainly.core.result import Note, Record, Result, Table, warnings
-from plainly.io.texts import Inputs, TextArguments, take
+from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
 from plainly.streaming.engines import Engine, engine
 from plainly.text.languages.detection import named, tally
 from plainly.text.pieces import is_long
@@ -27,6 +27,8 @@ from plainly.typology.label import CHUNK, TextPairs, label_task, loaded
 from plainly.typology.sentence_alignment import sentence_counts, sentence_table
 
 if TYPE_CHECKING:
+    from plainly.io.columns import Columns
+    from plainly.io.units import Unit
     from plainly.scoring.streamed import OnError
     from plainly.streaming.batches import Bad, Reading
     from plainly.streaming.corpus import Corpus
@@ -106,22 +108,22 @@ def in_pieces(count: int) -> list[Note]:
     return [Note(said, "warning", code="long-texts")]
 
 
-class LabellingOptions(TextArguments, total=False):
-    """What ``label`` takes beside the labeller."""
-
-    processes: int
-    progress: Progress
-    unit: str | None
-
-
 def label(
     data: Any = None,
     *,
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | Outputs | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+    evalset: EvalSet | None = None,
+    ids: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+    columns: Columns | None = None,
+    language: str | None = None,
+    incomplete: Incomplete = "refuse",
+    unit: Unit | None = None,
     labeller: str = "light",
     processes: int = 1,
     progress: Progress = unseen,
-    unit: str | None = None,
-    **texts: Unpack[TextArguments],
 ) -> LabelledPairs:
     """The operations between sources and outputs; many pairs are labelled in several ``processes``.
 
@@ -129,9 +131,21 @@ def label(
     """
     if unit not in (None, "sentence"):
         raise BadInput(f"Operations are labelled in whole texts, or by the unit sentence, not {unit!r}.")
-    inputs = take(data, **texts)
+    check_count("processes", processes)
+    inputs = read_texts(
+        data,
+        sources=sources,
+        outputs=outputs,
+        references=references,
+        evalset=evalset,
+        ids=ids,
+        groups=groups,
+        columns=columns,
+        language=language,
+        incomplete=incomplete,
+    )
     named = len(inputs.outputs) > 1
-    sides = [between(inputs.evalset, outputs, system if named else "") for system, outputs in inputs.outputs.items()]
+    sides = [between(inputs.evalset, lines, system if named else "") for system, lines in inputs.outputs.items()]
     documents: dict[str, Mapping[str, int]] = {}
     if unit is not None:
         aligned = [_aligned(side) for side in sides]
@@ -156,7 +170,7 @@ def _aligned(texts: TextPairs) -> tuple[TextPairs, dict[str, int]]:
     return (own, other, names, part), sentence_counts(alignments)
 
 
-def unsuited(inputs: Inputs) -> tuple[Note, ...]:
+def unsuited(inputs: Texts) -> tuple[Note, ...]:
     """A warning where the texts are not English, which all labellers are made for."""
     language = inputs.language or tally(inputs.evalset.sources[:200])[1]
     if language in (None, "en"):
@@ -174,7 +188,7 @@ def unsuited(inputs: Inputs) -> tuple[Note, ...]:
 def between(evalset: EvalSet, outputs: Sequence[str], part: str = "") -> TextPairs:
     """Sources and outputs, checked to be pairs."""
     if not evalset.has_sources:
-        raise BadInput(f"{_NO_SOURCES} Add them: {way('sources=[…]', '--source FILE')}")
+        raise BadInput(f"{_NO_SOURCES} Add them: sources=")
     if len(evalset) != len(outputs):
         raise BadInput(f"There are {len(evalset)} sources and {len(outputs)} outputs; operations lie between pairs.")
     return evalset.sources, outputs, evalset.ids, part

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from plainly.core import registry
-from plainly.core.errors import BadInput, UnknownName, needing, way
+from plainly.core.errors import BadInput, UnknownName, needing
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import number
 from plainly.core.metric import Metric
@@ -211,8 +211,7 @@ def regression(
     inputs, target = table[defined].astype(np.float64), values[defined]
     names, members = np.unique(np.array([squeeze(group) for group in groups])[defined], return_inverse=True)
     if len(names) < folds:
-        fewer = way("folds=", "--folds")
-        raise BadInput(f"There are {len(names)} sources, too few for {folds} folds. Give a smaller {fewer}.")
+        raise BadInput(f"There are {len(names)} sources, too few for {folds} folds. Pass a smaller folds=.")
     splits = list(selection.GroupKFold(n_splits=folds).split(inputs, target, members))
     fitted = _estimator(model, alpha, splits).fit(inputs, target)
     if alpha is None and model in ("lasso", "ridge"):

@@ -11,7 +11,7 @@ from itertools import compress, cycle, repeat
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.typology.annotation import Pair, squeeze
 from plainly.typology.formats import load
@@ -132,9 +132,10 @@ def choose(
     annotated = labeller("rules").label(*reference_pairs(evalset)) if auto else load(operations or ANNOTATED)
     selection = select(evalset, reference_labels(evalset, annotated), share=share, **conditions)
     if selection.unlabelled == selection.references_before:
-        named, now = (way(f"operations={what!r}", f"--operations {what}") for what in ("FILE", "auto"))
-        ways = f"Name their annotations ({named}), or let plainly label them ({now})."
-        raise BadInput(f"None of the references is annotated with operations. {ways}")
+        raise BadInput(
+            "None of the references is annotated with operations. Name their annotations (operations='FILE'), or let "
+            "plainly label them (operations='auto')."
+        )
     if not len(selection.kept):
         raise BadInput("No item is left that has what was asked for. See: plainly operations profile")
     said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in conditions.items() if value)

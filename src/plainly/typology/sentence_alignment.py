@@ -1,17 +1,19 @@
 """Which sentences of outputs belong to which of their sources, and how far an alignment agrees with a known one."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
-from plainly.core.arguments import public
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
+from plainly.core.evalset import EvalSet
 from plainly.core.files import check_directory
 from plainly.core.result import Note, Record, Result, Table
 from plainly.io.alignments import SUFFIXES, read_alignments, record, write_alignments
+from plainly.io.columns import Columns
 from plainly.io.consistency import check_length
-from plainly.io.texts import TextArguments, take
+from plainly.io.texts import Incomplete, Outputs, read_texts
+from plainly.io.units import Unit
 from plainly.text.sentence_aligner import align_many
 from plainly.text.sentence_alignment import HAPPENED, Alignment
 from plainly.text.words import words
@@ -71,14 +73,22 @@ def sentence_table(systems: Mapping[str, Mapping[str, int]]) -> Table:
     return Table(header, rows, caption="source sentences by what became of them, output sentences added")
 
 
-@public
 def align(
     data: Any = None,
     *,
+    sources: Sequence[str] | None = None,
+    outputs: Sequence[str] | Outputs | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+    evalset: EvalSet | None = None,
+    ids: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None,
+    columns: Columns | None = None,
+    language: str | None = None,
+    incomplete: Incomplete = "refuse",
+    unit: Unit | None = None,
     encoder: bool = True,
     against: str | Path | None = None,
     save: str | Path | None = None,
-    **texts: Unpack[TextArguments],
 ) -> Alignments:
     """Align sentences of outputs with those of their sources; without ``encoder`` by their words alone.
 
@@ -95,18 +105,30 @@ def align(
         systems = {str(against): _aligned_anew(known, encoder=encoder)}
         agreement = tuple(_agreement(known, systems[str(against)]))
     else:
-        if data is None and not texts:
-            need = way("sources= and outputs=, or against=", "--source FILE OUTPUT, or --against FILE")
-            raise BadInput(f"There is nothing to align. Give {need}.")
-        inputs = take(data, **texts)
+        if data is None and outputs is None:
+            raise BadInput("There is nothing to align. Pass sources= and outputs=, or against=.")
+        inputs = read_texts(
+            data,
+            sources=sources,
+            outputs=outputs,
+            references=references,
+            evalset=evalset,
+            ids=ids,
+            groups=groups,
+            columns=columns,
+            language=language,
+            incomplete=incomplete,
+            unit=unit,
+        )
         for system, lines in inputs.outputs.items():
             called = f"outputs[{system!r}]" if system else "outputs"
             check_length(called, lines, against="the set", expected=len(inputs.evalset))
         taken, agreement = inputs.notes, ()
-        evalset = inputs.evalset
         systems = {
-            system: dict(zip(evalset.ids, align_many(evalset.sources, outputs, encoder=encoder), strict=True))
-            for system, outputs in inputs.outputs.items()
+            system: dict(
+                zip(inputs.evalset.ids, align_many(inputs.evalset.sources, lines, encoder=encoder), strict=True)
+            )
+            for system, lines in inputs.outputs.items()
         }
     return Alignments(systems, agreement, _saved(save, systems), taken)
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from plainly.core.arguments import public
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
 from plainly.core.formatting import counted, size
@@ -42,7 +41,6 @@ class FieldSite(Result):
         return [*self.field.notes(), Note(wrote)]
 
 
-@public
 def field(
     sets: str | Sequence[str] | None = None,
     *,

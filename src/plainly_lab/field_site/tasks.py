@@ -11,7 +11,6 @@ import numpy as np
 from plainly import data
 from plainly.auditing import audit
 from plainly.core import registry
-from plainly.core.errors import for_python
 from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
 from plainly.core.progress import Tell
@@ -170,7 +169,7 @@ def _warnings(task: FieldTask) -> Record:
         "items": len(evalset),
         "references": sorted(set(map(int, evalset.reference_counts))),
         "documents": len(set(evalset.groups)) if evalset.groups else None,
-        "warnings": [{"code": note.code, "where": note.where, "message": for_python(note.message)} for note in notes],
+        "warnings": [{"code": note.code, "where": note.where, "message": note.message} for note in notes],
         "alarms": [
             {"metric": alarm.metric, "systems": list(alarm.systems), "message": alarm.message} for alarm in rung
         ],
@@ -199,7 +198,7 @@ def _audit(task: FieldTask) -> Record:
         "systems": settings["systems"],
         **{name: payload[name] for name in ("items", "trials", "seed")},
         "signature": of_metric["signature"],
-        "verdict": for_python(of_metric["verdict"]),
+        "verdict": of_metric["verdict"],
         "effects": [{**effect, "what": what[effect["attack"]]} for effect in of_metric["effects"]],
     }
 
@@ -235,7 +234,7 @@ def _paper(task: FieldTask) -> Record:
     except ImportError as error:
         return paper | {"why": f"A package is missing: {error}."}
     cells = [{**cell.json(), "decimals": cell.decimals} for cell in reproduction.cells]
-    return paper | {"cells": cells, "conclusions": [for_python(sentence) for sentence in reproduction.conclusions]}
+    return paper | {"cells": cells, "conclusions": list(reproduction.conclusions)}
 
 
 KINDS: dict[str, Callable[[FieldTask], Any]] = {

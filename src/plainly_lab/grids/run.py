@@ -13,7 +13,6 @@ from pathlib import Path
 
 import plainly
 from plainly.core import registry
-from plainly.core.arguments import public
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
@@ -94,7 +93,6 @@ class GridResult(Result):
         return [Note("\n".join([message, *steps])), *self.remarks]
 
 
-@public
 def grid(
     config: str | Path | Config,
     *,

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
-from plainly.core.arguments import public
-from plainly.core.errors import BadInput, UnknownName, way
+from plainly.core.errors import BadInput, UnknownName
 from plainly.core.machine import cores
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Listing
@@ -22,7 +21,6 @@ __all__ = ["RECIPES", "Cell", "RecipeOptions", "Reproduction", "recipe", "recipe
 RECIPES = ("fkgl-gaming", "assetann", "bleu-splitting", "sle", "tradeoff")
 
 
-@public
 def reproduce(
     name: str,
     *,
@@ -52,8 +50,8 @@ def reproduce(
     )
     cells = module.run(options)
     if not cells:
-        missing, option = ", ".join(sorted(chosen or ())), way("tables=", "--table")
-        raise BadInput(f"{name} has no table {missing}. Leave out {option} to see all of them.")
+        missing = ", ".join(sorted(chosen or ()))
+        raise BadInput(f"{name} has no table {missing}. Leave out tables= to see all of them.")
     return Reproduction(name, tuple(cells), tuple(module.conclusions(cells)))
 
 

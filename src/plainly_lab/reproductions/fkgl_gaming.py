@@ -23,7 +23,7 @@ import numpy as np
 
 from plainly.auditing.catalogue import chosen
 from plainly.auditing.sweep import Sweep, sweep
-from plainly.core.errors import BadInput, DataUnavailable, MissingExtra, way
+from plainly.core.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Better, Floats, Metric, Needs, ratio
 from plainly.io.lines import read_lines
@@ -73,10 +73,9 @@ SCORINGS = {name: _Scoring(**settings) for name, settings in published("fkgl-gam
 def run(options: RecipeOptions) -> list[Cell]:
     """The cells of Tables 1 to 10, or of those that were asked for; figures where a directory for them is given."""
     if options.outputs is None:
-        option = way("outputs=DIR", "plainly reproduce fkgl-gaming --outputs DIR")
         raise BadInput(
             "The outputs of this paper are licensed and cannot be fetched. Name a directory with Complex, Reference, "
-            f"{', '.join(SYSTEMS.values())}, one sentence a line: {option}"
+            f"{', '.join(SYSTEMS.values())}, one sentence a line: outputs='DIR'"
         )
     files = read(options.outputs)
     printed = published("fkgl-gaming")

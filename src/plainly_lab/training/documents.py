@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.files import read_whole, write_whole
 from plainly.metrics.readability import Fkgl
@@ -114,8 +114,7 @@ def levelled_texts(
         if recipe == SHIPPED:
             return _shipped_texts()
         raise BadInput(
-            f"Say what to train on: {way('documents=, a table', 'a table of documents, --corpus FILE')}, or "
-            f"{way('recipe=', '--recipe ')}{SHIPPED} for the open corpora."
+            f"No training data: pass a table of documents (documents=), or recipe={SHIPPED!r} for the open corpora."
         )
     if isinstance(documents, (str, Path)):
         from plainly.io import read_table

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from plainly.core.errors import PlainlyError, way
+from plainly.core.errors import PlainlyError
 from plainly.core.metric import Floats
 from plainly.learned.encoder import session_options
 from plainly_lab.training.cross_encoder import CrossEncoder, PairIds, encode, predict
@@ -61,7 +61,7 @@ def export(
     if eight_bits and least < _LEAST:
         raise PlainlyError(
             f"In eight bits a head correlates with the trained one at {least:.4f} only, less than {_LEAST}. "
-            f"Export without eight bits: {way('eight_bits=False', '--float')}"
+            "Export without eight bits: eight_bits=False"
         )
     return distance
 

@@ -15,7 +15,7 @@ from itertools import compress
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.metric import Floats
 
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -70,7 +70,7 @@ def cut(
             raise BadInput(
                 f"Document {number} has the level {name!r}, which is neither a number nor in the scale "
                 f"({', '.join(scale or ()) or 'none'}). Say what it stands for: "
-                + way("levels={'advanced': 0, 'elementary': 4}", "--levels advanced=0,elementary=4")
+                "levels={'advanced': 0, 'elementary': 4}"
             ) from None
         for paragraph in text.splitlines():
             rows += (

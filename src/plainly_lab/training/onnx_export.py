@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from plainly.core.errors import MissingExtra, PlainlyError, way
+from plainly.core.errors import MissingExtra, PlainlyError
 from plainly.learned import encoder
 from plainly_lab.training.estimator import Estimator, encode, predict
 
@@ -60,7 +60,7 @@ def export(
         raise PlainlyError(
             f"The exported model differs from the trained one by {distance.mean:.3g} on average and "
             f"{distance.largest:.3g} at most on {distance.texts} texts, more than the {allowed} allowed. "
-            f"Export without eight bits: {way('eight_bits=False', '--float')}"
+            "Export without eight bits: eight_bits=False"
         )
     return distance
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plainly.core.arguments import public
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.formatting import number
 from plainly.core.progress import Progress, unseen
@@ -92,7 +91,6 @@ Errors are against the documents' own levels. {self._distance()}
         )
 
 
-@public
 def train(
     name: str = "sle",
     *,

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from plainly.core import registry
-from plainly.core.errors import way
 from plainly.core.formatting import listed
 from plainly.core.metric import Metric
 from plainly.core.result import Note
@@ -91,8 +90,7 @@ def _advice(language: str, fixed: Sequence[str], subject: Subject) -> str:
     instead = made_for(language)
     if not instead:
         return "No metric of plainly is made for it; those that work in any language are listed by: plainly metrics"
-    say = way(f"language={language!r}", f"--language {language}")
-    advice = [] if subject.language == language else [f"say {say}"]
+    advice = [] if subject.language == language else [f"pass language={language!r}"]
     if fixed:
         advice.append(f"use metrics made for {named(language)}: {listed(list(instead), most=len(instead))}")
     return f"What to do: {' and '.join(advice)}." if advice else ""

@@ -7,7 +7,7 @@ number, in whatever order they are done. A worker that dies is replaced and its 
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-from plainly.core.errors import BadInput, UnknownName, way
+from plainly.core.errors import BadInput, UnknownName
 from plainly.core.machine import cores
 from plainly.core.progress import Tell, silent
 
@@ -46,8 +46,7 @@ def engine(name: str = "local", *, processes: int | None = None, address: str | 
     if processes is not None and processes < 1:
         raise BadInput(f"The number of processes must be at least 1, not {processes}.")
     if address is not None and name != "ray":
-        ray = way("the engine ray", "--engine ray")
-        raise BadInput(f"{way('address=', '--address')} is the address of a Ray cluster; use it with {ray}.")
+        raise BadInput("address= is the address of a Ray cluster; use it with engine='ray'.")
     if name == "local":
         from plainly.streaming.engines.local import LocalEngine
 

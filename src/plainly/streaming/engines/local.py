@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from plainly.core.errors import BadInput, PlainlyError, way
+from plainly.core.errors import BadInput, PlainlyError
 from plainly.streaming.engines import Result, Task, Tell, Work, silent
 
 _SECONDS = 5.0  # that a worker has to end by itself
 # A task that ends its process this often is not unlucky: it needs more memory than there is, or meets a fault.
 _ATTEMPTS = 3
-_FEWER = f"If memory was short, use fewer: {way('processes=', '--processes N')}"
+_FEWER = "If memory was short, use fewer: processes="
 
 
 class LocalEngine:
@@ -65,7 +65,7 @@ class _Pool:
         except Exception as error:  # whatever the objects of others raise
             raise BadInput(
                 f"What is to be done cannot be sent to another process ({error}). Define metrics and attacks of your "
-                f"own in a module, or use one process ({way('processes=1', '--processes 1')})."
+                f"own in a module, or use one process (processes=1)."
             ) from error
         self._workers: list[_Worker] = []
         try:
