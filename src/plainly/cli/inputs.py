@@ -100,7 +100,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def add_metrics(parser: argparse.ArgumentParser) -> None:
     """The arguments that choose metrics."""
-    from plainly.scoring.presets import presets
+    from plainly.scoring.presets import PRESETS
 
     parser.add_argument(
         "-m",
@@ -117,7 +117,7 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--like",
         help="metrics with the defaults of another tool: %(choices)s; says what it sets",
-        choices=tuple(presets()),
+        choices=tuple(PRESETS),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Literal, Protocol, get_args, get_origin, get_type_hints
 
@@ -62,6 +62,9 @@ class Metric(ABC):
     is_measurable: ClassVar[bool] = True  # False for what was read from a file and may only be scored
     reads_columns: ClassVar[bool] = False  # ``for_evalset`` looks at the columns of the set
     target_kind: ClassVar[TargetKind] = None  # what the parameter ``target`` is, if there is one
+    choices: ClassVar[
+        Mapping[str, Collection[str]]
+    ] = {}  # values that a parameter may have, where it is no ``Literal``
 
     # Parameters that several metrics have; those without one keep the default.
     language: str = ""
@@ -119,7 +122,8 @@ class Metric(ABC):
 
     def __post_init__(self) -> None:
         for parameter, allowed in _choices(type(self)).items():
-            choice(getattr(self, parameter), allowed, parameter=parameter)
+            if getattr(self, parameter) not in allowed:
+                raise unknown_value(parameter, getattr(self, parameter), allowed)
 
     def __repr__(self) -> str:
         return self.spec()
@@ -218,13 +222,9 @@ class AdaptedMetric(Metric):
         return super().defaults if hasattr(self.inner, "name") else {}
 
 
-def choice(value: str, allowed: Iterable[str], *, parameter: str) -> None:
-    """Raise unless ``value`` is one of the allowed; for use in a metric's ``__post_init__``."""
-    allowed = tuple(allowed)
-    if value not in allowed:
-        raise BadSpec(
-            f"{parameter}={value!r} is not known.{did_you_mean(value, allowed)} It may be: {', '.join(allowed)}"
-        )
+def unknown_value(parameter: str, value: str, allowed: Collection[str]) -> BadSpec:
+    """The error for a parameter that has none of the allowed values."""
+    return BadSpec(f"{parameter}={value!r} is not known.{did_you_mean(value, allowed)} It may be: {', '.join(allowed)}")
 
 
 def mean_rows(*columns: Floats) -> Floats:
@@ -253,7 +253,8 @@ def _copy_traits(source: object, target: Metric) -> None:
 
 
 @cache
-def _choices(metric: type) -> Mapping[str, tuple[str, ...]]:
-    """The parameters for which there are only certain values, declared by ``Literal``."""
+def _choices(metric: type[Metric]) -> Mapping[str, Collection[str]]:
+    """The parameters for which there are only certain values, declared by ``Literal`` or in ``choices``."""
     hints = get_type_hints(metric)
-    return {parameter: get_args(hint) for parameter, hint in hints.items() if get_origin(hint) is Literal}
+    literals = {parameter: get_args(hint) for parameter, hint in hints.items() if get_origin(hint) is Literal}
+    return {**literals, **metric.choices}

@@ -135,7 +135,7 @@ def metric(spec: str | Metric | object) -> Metric:
     if parsed is None:
         raise BadSpec(f"Cannot read the metric {spec!r}. Write a name, or name(parameter=value,…): sari(variant=hf)")
     name, arguments, headline = parsed[1], parsed[2], parsed[3]
-    if headline is None and "." in name and name not in names():
+    if headline is None and "." in name.rstrip(".") and name not in names():
         name, _, headline = name.rpartition(".")
     cls = _load(name)
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}

@@ -42,7 +42,7 @@ class Sle(ReadingMetric):
 
     name: ClassVar[str] = "sle"
     outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source", "error", "scored")
-    needs_of: ClassVar[Mapping[str, Needs]] = {"output": frozenset(), "error": frozenset()}
+    needs_of: ClassVar[Mapping[str, Needs]] = {"output": frozenset()}
     main_outputs: ClassVar[tuple[str, ...]] = ("delta", "output")
     target_kind: ClassVar[TargetKind] = "number"
 
@@ -50,6 +50,7 @@ class Sle(ReadingMetric):
         if self.target is not None:
             if not np.isfinite(self.target):
                 raise BadSpec(f"sle(target=…) is a level on the scale 0–4, not {self.target}.")
+            object.__setattr__(self, "needs_of", {"output": frozenset(), "error": frozenset()})
             object.__setattr__(self, "main_outputs", ("delta", "output", "error"))
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:

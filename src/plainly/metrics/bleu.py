@@ -6,7 +6,7 @@ reference.
 
 import string
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadSpec
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats, MeanMetric, Metric, Needs, choice
+from plainly.core.metric import Floats, MeanMetric, Metric, Needs
 from plainly.metrics.readability import Fkgl
 from plainly.text import ngrams
 from plainly.text.ngrams import ORDER
@@ -40,6 +40,7 @@ class Bleu(Metric):
     name: ClassVar[str] = "bleu"
     needs: ClassVar[Needs] = frozenset({"references"})
     outputs: ClassVar[tuple[str, ...]] = ("bleu", *_PRECISIONS, "brevity_penalty", "output_length", "reference_length")
+    choices: ClassVar[Mapping[str, Collection[str]]] = {"tokenize": ("auto", *TOKENISERS)}
 
     variant: Literal["sacrebleu", "multi-bleu"] = "sacrebleu"
     tokenize: str = "auto"
@@ -51,7 +52,6 @@ class Bleu(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice(self.tokenize, ("auto", *TOKENISERS), parameter="tokenize")
         if not 1 <= self.max_order <= ORDER:
             raise BadSpec(f"max_order is between 1 and {ORDER}, not {self.max_order}.")
 
@@ -163,14 +163,11 @@ class TBleu(MeanMetric):
     name: ClassVar[str] = "tbleu"
     needs: ClassVar[Needs] = frozenset({"source"})
     outputs: ClassVar[tuple[str, ...]] = ("tbleu",)
+    choices: ClassVar[Mapping[str, Collection[str]]] = {"tokenize": tuple(TOKENISERS)}
 
     against: Literal["source", "references"] = "source"
     tokenize: str = "13a"
     lowercase: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choice(self.tokenize, TOKENISERS, parameter="tokenize")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         compared = _sources_as_references(evalset) if self.against == "source" else evalset

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Better, Floats, Metric, choice, ratio
+from plainly.core.metric import Better, Floats, Metric, ratio, unknown_value
 from plainly.text import counts
 from plainly.text.counts import AnySyllables, Sentences, Syllables
 from plainly.text.languages import CODES, ReadabilityFormula, language
@@ -60,8 +60,8 @@ class Fkgl(Formula):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.variant == "easse":
-            choice(self.syllables, ("rules",), parameter="with variant=easse, syllables")
+        if self.variant == "easse" and self.syllables != "rules":
+            raise unknown_value("with variant=easse, syllables", self.syllables, ("rules",))
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         if self.variant == "easse":
@@ -197,9 +197,9 @@ class Readability(Metric):
             its = (code for code in CODES if self.formula in language(code).formulas)
             object.__setattr__(self, "language", next(its, "en"))
         known = language(self.language).formulas
-        if self.formula:
-            choice(self.formula, known, parameter=f"with language={self.language}, formula")
-        else:
+        if self.formula and self.formula not in known:
+            raise unknown_value(f"with language={self.language}, formula", self.formula, known)
+        if not self.formula:
             object.__setattr__(self, "formula", next(iter(known)))
         object.__setattr__(self, "better", self.published.better)
 

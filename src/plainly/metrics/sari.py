@@ -12,7 +12,7 @@ output lacks: what is not kept is deleted, so sums over the source, made once, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadSpec
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats, Metric, Needs, choice, ratio
+from plainly.core.metric import Floats, Metric, Needs, ratio
 from plainly.text import ngrams, sentences
 from plainly.text.ngrams import ORDER, Block, Counts, Match, Numbers, add_up
 from plainly.text.ragged import Ints
@@ -121,6 +121,7 @@ class Sari(Metric):
     needs: ClassVar[Needs] = frozenset({"source", "references"})
     outputs: ClassVar[tuple[str, ...]] = ("sari", *OPERATIONS, *_PARTS)
     main_outputs: ClassVar[tuple[str, ...]] = ("sari", *OPERATIONS)
+    choices: ClassVar[Mapping[str, Collection[str]]] = {"tokenize": ("auto", *TOKENISERS)}
 
     variant: Variant = "easse"
     delete: Literal["auto", "f1", "precision"] = "auto"
@@ -131,7 +132,6 @@ class Sari(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice(self.tokenize, ("auto", *TOKENISERS), parameter="tokenize")
         if self.average == "paper" and self.variant not in ("easse", "star"):
             raise BadSpec(f"average=paper is defined for easse and star, not for {self.variant}.")
         if self.delete == "f1" and self.variant in ("hf", "t2t", "joshua"):

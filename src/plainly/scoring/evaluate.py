@@ -118,7 +118,7 @@ def with_intervals(scores: Mapping[str, Scores], draws: Draws, sampling: Samplin
 def resolve_metrics(metrics: Metrics | None, texts: TextSource) -> dict[str, Metric]:
     """The metrics by spec, in the language of the texts where they have a choice; None means a sensible few."""
     resolved = registry.metrics(default_specs(texts) if metrics is None else metrics)
-    if not texts.language:
+    if not texts.language or all(metric.language in ("", texts.language) for metric in resolved.values()):
         return resolved
     translated = {spec: in_language(metric, texts.language, spec) for spec, metric in resolved.items()}
     return {spec if metric is resolved[spec] else repr(metric): metric for spec, metric in translated.items()}
@@ -149,7 +149,8 @@ def checked_metrics(metrics: Metrics, texts: TextSource | None) -> dict[str, Met
         return resolved
     available = {*(["source"] if texts.has_sources else []), *(["references"] if texts.has_references else [])}
     for spec, metric in resolved.items():
-        resolved[spec] = metric = metric.for_evalset(texts)
+        if metric.reads_columns:
+            resolved[spec] = metric = metric.for_evalset(texts)
         if metric.needs <= available:
             continue
         reduced = next((name for name in metric.outputs if metric.needs_of.get(name, metric.needs) <= available), None)

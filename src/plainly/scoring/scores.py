@@ -267,7 +267,9 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
             # SARI's headline is called sari; that of edits is called kept, and says so.
             name = self.metrics[spec].name
             header += [spec if output == name else output for output in names]
-            if names[0] != name:
+            if spec.endswith(f".{names[0]}"):
+                header[-len(names)] = spec
+            elif names[0] != name:
                 header[-len(names)] = f"{spec}: {names[0]}"
         rows = []
         for system, of_system in self.systems.items():
