@@ -28,10 +28,10 @@ from scipy.stats import spearmanr
 from plainly import data
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats
-from plainly.learned import encoder, levels, score_cache
+from plainly.learned import encoder, score_cache
+from plainly.learned.cefr import load as load_reader
 from plainly.learned.cefr import number_of
-from plainly.learned.meaning import Meaning
-from plainly.learned.quality import Quality
+from plainly.learned.quality import Meaning, Quality
 from plainly.learned.sle import Sle
 from plainly_lab.training.documents import close_up
 
@@ -71,7 +71,7 @@ def cefr(model: str) -> dict[str, Any]:
     """Levels of test sentences against people's (CEFR-SP, ReadMe++), of TSAR's trial texts against their targets."""
     figures: dict[str, Any] = {}
     estimates, truths = [], []
-    reader = levels.load(model)
+    reader = load_reader(model)
     for name in ("cefr-sp/wiki-auto", "cefr-sp/score"):
         table = data.table(name)
         chosen = [at for at, part in enumerate(table["part"]) if part == "test"]
@@ -92,7 +92,7 @@ def cefr(model: str) -> dict[str, Any]:
 def aimed(name: str, model: str) -> dict[str, float]:
     """How references for two levels are told apart, and how far they are from their levels."""
     evalset = data.load(name)
-    readings = levels.load(model).levels([row[0] for row in evalset.references])
+    readings = load_reader(model).levels([row[0] for row in evalset.references])
     targets = np.array([number_of(level) for level in evalset.columns["target"]])
     easy, hard = readings[targets == 2], readings[targets == 3]
     whole = np.clip(np.floor(readings + 0.5), 1, 6)

@@ -19,18 +19,18 @@ from plainly.auditing.verdicts import _crossing
 from plainly.core import tables
 from plainly.core.errors import UnknownName
 from plainly.core.evalset import EvalSet
+from plainly.core.metric import Better, Metric
 
 
-@dataclass(frozen=True)
-class Stops:
+@dataclass(frozen=True, repr=False)
+class Stops(Metric):
     """Full stops per output: as easily gamed as a metric can be."""
 
     name: ClassVar[str] = "stops"
-    needs: ClassVar[frozenset[str]] = frozenset()
     outputs: ClassVar[tuple[str, ...]] = ("stops", "twice")
-    better: str = "higher"
+    better: Better = "higher"  # type: ignore[misc]
 
-    def __repr__(self) -> str:
+    def spec(self, *, full: bool = False) -> str:
         return f"stops-{self.better}"
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Any:

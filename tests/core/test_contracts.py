@@ -15,7 +15,7 @@ from conftest import ROOT, english_pipeline
 from plainly.core import registry
 from plainly.core.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Metric, spec
+from plainly.core.metric import Metric
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.signature import Signature, reference_range
 
@@ -96,10 +96,10 @@ def metric(request: pytest.FixtureRequest) -> Metric:
 
 def test_the_spec_round_trips(metric: Metric) -> None:
     assert registry.metric(repr(metric)) == metric
-    assert registry.metric(spec(metric, full=True)) == metric
+    assert registry.metric(metric.spec(full=True)) == metric
     evalset = _evalset()
     signature = Signature.of(metric, data=evalset.fingerprint, references=reference_range(evalset))
-    assert str(signature).startswith(spec(metric, full=True))
+    assert str(signature).startswith(metric.spec(full=True))
     assert Signature.parse(str(signature)) == signature
 
 
@@ -111,8 +111,10 @@ def test_the_declarations_are_complete(metric: Metric) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         metric.name = "other"  # type: ignore[misc]
     assert (type(metric).__doc__ or "").strip()
-    assert isinstance(getattr(metric, "evidence", ""), str)
-    assert set(getattr(metric, "shown", metric.outputs[:1])) <= set(metric.outputs)
+    assert isinstance(metric.evidence, str)
+    assert set(metric.main_outputs) <= set(metric.outputs)
+    assert set(metric.needs_of) < set(metric.outputs)
+    assert all(needs < metric.needs for needs in metric.needs_of.values())
 
 
 def test_rows_are_finite_numbers_that_add_up(metric: Metric) -> None:
@@ -188,7 +190,7 @@ def test_the_references_themselves_are_good_outputs(metric: Metric) -> None:
 def test_what_it_needs_is_asked_for(metric: Metric) -> None:
     name = repr(metric)
     bare = EvalSet.of(items=len(OUTPUTS))
-    if metric.needs:
+    if metric.needs and not metric.needs_of:
         with pytest.raises(BadInput, match=r"no sources were given|none were given"):
             evaluate(bare, {"": OUTPUTS}, [name])
     else:
@@ -212,4 +214,4 @@ def test_parts_of_any_split_add_up(order: list[int], cut: int) -> None:
 
 def _tolerance(metric: Metric) -> float:
     # A neural network's sums depend on the batch it runs in; the docs of such a metric say by how much.
-    return float(getattr(metric, "batch_tolerance", 1e-9))
+    return metric.batch_tolerance or 1e-9

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import test_contracts as contracts
 
+import core.test_contracts as contracts
 from conftest import save_tokenizer
 from plainly.core.errors import BadInput, DataUnavailable
 from plainly.core.evalset import EvalSet
@@ -22,8 +22,13 @@ transformers = pytest.importorskip("transformers")
 from plainly.learned.adapters import bertscore, weights  # noqa: E402
 from plainly.learned.adapters.bertscore import BertScore  # noqa: E402
 from plainly.learned.adapters.lens import Lens, LensSalsa  # noqa: E402
-from plainly.learned.adapters.levels import PublishedCefr  # noqa: E402
-from plainly.learned.adapters.regressors import Entailment, MeaningBert, PublishedSle, Regressor  # noqa: E402
+from plainly.learned.adapters.regressors import (  # noqa: E402
+    Entailment,
+    MeaningBert,
+    PublishedCefr,
+    PublishedSle,
+    Regressor,
+)
 
 SOURCES = ("the old dog ran to the big house", "a cat sat", "he was in it and she was not")
 OUTPUTS = ("the dog ran home", "a cat sat", "he was in it. she was not")

@@ -17,7 +17,7 @@ from plainly.cli import main
 from plainly.core.errors import BadInput, BadSpec
 from plainly.core.evalset import EvalSet
 from plainly.learned import encoder, events
-from plainly.learned.meaning import Meaning, match
+from plainly.learned.quality import Meaning, match
 from plainly.learned.sle import Sle, by_document
 from plainly.metrics import evidence
 from plainly.scoring.evaluate import evaluate

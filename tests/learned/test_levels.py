@@ -15,7 +15,7 @@ from plainly.cli import main
 from plainly.core.errors import BadInput, BadSpec
 from plainly.core.evalset import EvalSet
 from plainly.core.registry import metric
-from plainly.learned import encoder, levels
+from plainly.learned import cefr, encoder
 from plainly.learned.cefr import Cefr, LevelMetric, number_of
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.score_file import open_saved, save
@@ -99,7 +99,7 @@ def test_the_command_takes_a_level(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_text_of_one_sentence_is_that_sentence_and_longer_texts_are_not_cut() -> None:
-    reader = levels.load()
+    reader = cefr.load()
     one = "The museum opens at nine and closes at six."
     assert reader.levels([one])[0] == pytest.approx(reader.sentence_levels([one])[0][0])
     longer = " ".join([EASY] * 30)
@@ -146,10 +146,10 @@ def test_heads_spread_their_readings_as_widely_as_the_levels() -> None:
 
 def test_a_model_without_heads_says_how_to_fit_them(tmp_path: Path) -> None:
     for file in encoder.directory(encoder.SHIPPED).iterdir():
-        if file.name != levels.FILE:
+        if file.name != cefr.FILE:
             (tmp_path / file.name).symlink_to(file)
     with pytest.raises(BadInput, match="plainly train cefr"):
-        levels.load(str(tmp_path))
+        cefr.load(str(tmp_path))
 
 
 def test_rows_are_the_same_whoever_looks_for_the_target() -> None:

@@ -17,7 +17,7 @@ from plainly.core import registry
 from plainly.core.errors import BadInput, BadSpec, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
 from plainly.core.progress import whole
-from plainly.learned import encoder, events, judge, score_cache
+from plainly.learned import encoder, events, quality, score_cache
 from plainly.learned.pieces import pieces, units, windows
 from plainly.learned.quality import Combination, Quality
 from plainly.learned.sle import Sle
@@ -160,10 +160,11 @@ def test_blanking_outputs_never_helps(metric: str, toy: str) -> None:
 
 def _own() -> list[str]:
     """Every metric of ours that reads with a model, whoever adds it."""
-    rooms = ("plainly.learned.", "plainly.metrics.documents.")
-    ours = [name for name, place in registry.METRICS.items() if place.startswith(rooms) and ".adapters." not in place]
+    packages = ("plainly.learned.", "plainly.metrics.documents:")
+    places = {name: place for name, place in registry.METRICS.items() if ".adapters." not in place}
+    ours = [name for name, place in places.items() if place.startswith(packages)]
     aimed = {"cefr": "cefr(target=B1)"}
-    return [aimed.get(name, name) for name in ours if hasattr(registry.metric_class(name), "batch_tolerance")]
+    return [aimed.get(name, name) for name in ours if registry.metric_class(name).learned]
 
 
 @pytest.mark.parametrize("spec", _own())
@@ -421,7 +422,7 @@ def test_progress_is_told_inside_a_metric(toy: str) -> None:
     told: list[int] = []
     sources, outputs = [f"{SOURCES[0]} {at}" for at in range(90)], [f"{OUTPUTS[0]} {at}" for at in range(90)]
     with whole(told.append, 90):
-        judge.judged(judge.load(toy), EvalSet.of(sources), outputs)
+        quality.judged(quality.load_judge(toy), EvalSet.of(sources), outputs)
         assert 30 < sum(told) < 90
         assert len(told) > 3
     assert sum(told) == 90

@@ -15,9 +15,8 @@ import pytest
 from conftest import save_tokenizer
 from plainly.core.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
-from plainly.learned.adapters import questeval, questions
-from plainly.learned.adapters.questeval import QuestEval, f1
-from plainly.learned.adapters.questions import ModelAnswer
+from plainly.learned.adapters import questeval
+from plainly.learned.adapters.questeval import ModelAnswer, QuestEval, f1
 
 SOURCE, OUTPUT, REFERENCE = "The dog ate the cake.", "The dog slept.", "A dog had cake."
 PHRASES = {SOURCE: ["dog", "cake"], OUTPUT: ["dog"], REFERENCE: ["cake"]}
@@ -65,7 +64,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Any:
     questeval.use_answers("table", lambda texts: [PHRASES.get(text, []) for text in texts])
 
     def put(made: Stub) -> Stub:
-        monkeypatch.setattr(questions, "PublishedAsker", lambda *names: made)
+        monkeypatch.setattr(questeval, "PublishedAsker", lambda *names: made)
         return made
 
     return put
@@ -155,7 +154,7 @@ def test_the_reader_of_t5_tokenizers_is_asked_for(monkeypatch: pytest.MonkeyPatc
     hidden = {"sentencepiece": None}
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: hidden.get(name, found("json")))
     with pytest.raises(MissingExtra, match=r"'sentencepiece'.*plainly\[torch\]"):
-        questions.PublishedAsker("a", "b", "", "", 9).questions([("a", "b")])
+        questeval.PublishedAsker("a", "b", "", "", 9).questions([("a", "b")])
 
 
 def test_answers_are_names_and_noun_phrases_of_five_sentences(english: str) -> None:
@@ -223,7 +222,7 @@ def _written(place: str, prompt: str) -> tuple[str, Any]:
 
 
 def test_questions_and_answers_are_what_the_model_writes(t5: str) -> None:
-    asker = questions.PublishedAsker(t5, t5, t5, "", 9)
+    asker = questeval.PublishedAsker(t5, t5, t5, "", 9)
     _, tokenizer = _loaded(t5)
     start = {word: tokenizer(word)["input_ids"][0] for word in ("unanswerable", "true")}
     texts = ["the old dog ate the cake .", "he was home .", "the dog slept ."]
@@ -266,7 +265,7 @@ def test_missing_models_say_what_to_download(tmp_path: Path) -> None:
     for package in ("torch", "transformers", "sentencepiece"):
         pytest.importorskip(package, reason="without it the error is that the package is missing")
     questeval.use_answers("words", lambda texts: [text.split() for text in texts])
-    asker = questions.PublishedAsker(qa=str(tmp_path), qg=str(tmp_path), weighter="", bertscore=str(tmp_path), layer=9)
+    asker = questeval.PublishedAsker(qa=str(tmp_path), qg=str(tmp_path), weighter="", bertscore=str(tmp_path), layer=9)
     for parameter, ask in (("qg", asker.questions), ("qa", asker.answers), ("bertscore", asker.similarities)):
         with pytest.raises(DataUnavailable, match=rf"{parameter}=DIRECTORY must hold .*spiece\.model"):
             ask([("a", "b")])

@@ -17,7 +17,7 @@ from plainly.core.errors import BadInput
 from plainly.core.evalset import ABSENT, EvalSet
 from plainly.core.registry import metric
 from plainly.core.sampling import Sampling
-from plainly.learned import judge, score_cache, sle
+from plainly.learned import quality, score_cache, sle
 from plainly.text import sentences
 from plainly.text.tokenise import tokens_13a
 from plainly.typology.labelling import label
@@ -219,7 +219,7 @@ def test_documents_that_were_read_are_not_cut_or_aligned_again(tmp_path: Path, m
     score_cache.forget()
     first = plainly.score(**texts, **asked)
     score_cache.forget()  # what is in memory: the file is left
-    for module, name in ((judge, "pieces"), (sle, "sentence_levels")):
+    for module, name in ((quality, "pieces"), (sle, "sentence_levels")):
         monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("read again"))
     second = plainly.score(**texts, **asked)
     assert {spec: float(second[spec]) for spec in second} == {spec: float(first[spec]) for spec in first}

@@ -16,10 +16,9 @@ from conftest import ROOT
 from plainly.core.errors import BadSpec, MissingExtra
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metric
-from plainly.metrics import lexical
+from plainly.metrics import form
 from plainly.metrics.edits import Compression, EasseQuality, Edits, LevenshteinEdits
-from plainly.metrics.form import Length, Splits
-from plainly.metrics.lexical import Lexical, third_quartile
+from plainly.metrics.form import Length, Lexical, Splits, third_quartile
 from plainly.text.tokenise import tokens_13a
 
 METRICS: list[Metric] = [
@@ -225,7 +224,7 @@ class TestLexical:
             _scores(Lexical(language="xx"), [""], ["a"])
         monkeypatch.setitem(__import__("sys").modules, "wordfreq", None)
         with pytest.raises(MissingExtra, match=r"plainly\[frequency\]"):
-            lexical._frequencies.__wrapped__("en")
+            form._frequencies.__wrapped__("en")
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=20))

@@ -179,7 +179,7 @@ def test_bleu_equals_sacrebleu(turkcorpus: EvalSet, spec: str, settings: dict[st
 def test_chrf_equals_sacrebleu(turkcorpus: EvalSet, settings: dict[str, object]) -> None:
     from sacrebleu.metrics import CHRF
 
-    from plainly.metrics.chrf import Chrf
+    from plainly.metrics.bleu import Chrf
 
     chosen, outputs = turkcorpus[np.arange(40)], [*_outputs(turkcorpus, "Hybrid")[:38], "", "x"]
     rows = Chrf(**settings).measure(chosen, outputs)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from plainly.auditing import figures, prose
 from plainly.auditing.attack import Attack
@@ -12,10 +12,9 @@ from plainly.auditing.catalogue import chosen
 from plainly.auditing.sweep import LEVELS, SEED, Sweep, first_trial, sweep
 from plainly.auditing.tables import DEFAULT_TABLES, TABLES, named_tables
 from plainly.auditing.verdicts import Verdict, judge
-from plainly.core import registry
 from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
-from plainly.core.metric import Metric
+from plainly.core.metric import Metrics
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.tables import delimited, markdown
@@ -23,7 +22,7 @@ from plainly.data import diagnose
 from plainly.io.columns import Columns
 from plainly.io.texts import Incomplete, Outputs, read_texts
 from plainly.io.units import Unit
-from plainly.scoring.score import chosen_metrics
+from plainly.scoring.evaluate import resolve_metrics
 from plainly.streaming import engines
 
 _SIDES = ("mean", "low", "high")  # of a curve
@@ -154,7 +153,7 @@ def audit(
     outputs: Sequence[str] | Outputs | None = None,
     references: Sequence[Sequence[str]] | None = None,
     evalset: EvalSet | None = None,
-    metrics: str | Sequence[str | Metric | object] | None = None,
+    metrics: Metrics | None = None,
     ids: Sequence[Any] | None = None,
     groups: Sequence[Any] | None = None,
     columns: Columns | None = None,
@@ -199,7 +198,7 @@ def audit(
     swept = sweep(
         inputs.evalset,
         {system or "outputs": lines for system, lines in inputs.outputs.items()},
-        chosen_metrics(cast("Sequence[str | Metric] | None", metrics), inputs.has_references, inputs.language),
+        resolve_metrics(metrics, inputs.evalset),
         chosen(attacks, inputs.evalset),
         levels=levels,
         trials=trials,
@@ -207,8 +206,7 @@ def audit(
         engine=engine,
         progress=progress,
     )
-    specs = [spec for spec in swept.design.metrics if spec.partition("(")[0] in registry.METRICS]
-    remarks = diagnose(inputs.evalset, inputs.outputs, specs, quick=True, only=("metric-language",))
+    remarks = diagnose(inputs.evalset, inputs.outputs, swept.design.metrics, quick=True, only=("metric-language",))
     return Audit(swept, shown, intervals, (*inputs.notes, *remarks))
 
 

@@ -17,13 +17,12 @@ from functools import cached_property
 import numpy as np
 
 from plainly.auditing.attack import Attack, Rewritten, SystemOutputs
-from plainly.auditing.own import as_metric
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats, Metric, suited
+from plainly.core.metric import Floats, Metric, Metrics
 from plainly.core.progress import Progress, Tell, unseen
 from plainly.core.sampling import Sampling
-from plainly.scoring.evaluate import evaluate, measure
+from plainly.scoring.evaluate import checked_metrics, evaluate, measure
 from plainly.streaming.engines import Engine
 from plainly.streaming.engines.local import LocalEngine
 
@@ -111,7 +110,7 @@ _GroupScores = tuple[dict[str, Floats], float, dict[str, float]]
 def sweep(
     evalset: EvalSet,
     outputs: Mapping[str, Sequence[str]],
-    metrics: Sequence[str | Metric | object],
+    metrics: Metrics,
     attacks: Sequence[Attack],
     *,
     levels: Sequence[float] = LEVELS,
@@ -128,14 +127,13 @@ def sweep(
     processes need metrics and attacks that can be sent to another one, and a script that guards its start with
     ``if __name__ == "__main__":``, as Python's multiprocessing does.
     """
-    adapted = [(spec, suited(as_metric(spec), evalset)) for spec in metrics]
-    named = {spec if isinstance(spec, str) else repr(metric): metric for spec, metric in adapted}
+    named = checked_metrics(metrics, evalset)
     texts = {system: tuple(of_system) for system, of_system in outputs.items()}
     if trials is None:
-        trials = TRIALS_BY_MODEL if any(hasattr(metric, "batch_tolerance") for metric in named.values()) else TRIALS
+        trials = TRIALS_BY_MODEL if any(metric.learned for metric in named.values()) else TRIALS
     design = Design(evalset, texts, named, tuple(attacks), tuple(levels), trials, seed)
-    unharmed = evaluate(evalset, texts, list(named.values()), sampling=None, progress=progress)
-    rows = {system: {spec: unharmed[system][repr(metric)].rows for spec, metric in named.items()} for system in texts}
+    unharmed = evaluate(evalset, texts, named, sampling=None, progress=progress)
+    rows = {system: {spec: unharmed[system][spec].rows for spec in named} for system in texts}
     # An attack that writes the same every time is one group, measured once.
     groups = [
         (system, attack, range(start, min(start + size, trials)))
@@ -163,7 +161,7 @@ def sweep(
         for spec in named
     }
     scores = unharmed[next(iter(texts))]
-    signatures = {spec: str(scores[repr(metric)].signature) for spec, metric in named.items()}
+    signatures = {spec: str(scores[spec].signature) for spec in named}
     return Sweep(design, signatures, curves, changed, worse)
 
 

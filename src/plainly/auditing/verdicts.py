@@ -12,8 +12,7 @@ import numpy as np
 
 from plainly.auditing.attack import Attack, Expected
 from plainly.auditing.sweep import Sweep
-from plainly.core.metric import Better, Floats
-from plainly.metrics.means import ratio
+from plainly.core.metric import Better, Floats, ratio
 
 # Below this share of the spread between systems a change is called unnoticed: no ranking would turn on it.
 UNNOTICED = 0.05

@@ -231,8 +231,8 @@ def wilson(hits: int, n: int, *, level: float) -> tuple[float, float]:
 
 
 def _unit(limit: Limit, scores: Scores) -> float:
-    """What a hit would count where there was none: 100, where the metric says so or the limit is not a fraction."""
-    hundred = getattr(scores.metric, "scale", None) == 100 or (not limit.percent and limit.value >= 1)
+    """What a hit would count where there was none: 100 where the limit is not a fraction."""
+    hundred = not limit.percent and limit.value >= 1
     return 100.0 if hundred else 1.0
 
 

@@ -1,6 +1,7 @@
 """``plainly compare``: which differences between systems are real."""
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from plainly.cli import inputs, options
@@ -8,6 +9,7 @@ from plainly.cli.options import number
 from plainly.cli.progress import bar
 from plainly.cli.show import add_formats, show
 from plainly.core.errors import BadInput
+from plainly.core.metric import Metric
 from plainly.io.files import stem
 from plainly.io.tables import table_format
 from plainly.scoring.compare import compare
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         added = _add_baseline(args)
         with inputs.open_arguments(args) as data:
-            specs = inputs.resolve_metrics(args, data)
+            metrics = inputs.resolve_metrics(args, data)
             if added:
                 args.baseline = data.systems[0]
             elif (
@@ -82,18 +84,18 @@ def run(args: argparse.Namespace) -> int:
                 args.baseline = stem(args.baseline)
             if args.baseline not in (None, *data.systems):
                 raise BadInput(f"The baseline {args.baseline!r} is not among the systems: {', '.join(data.systems)}.")
-            result = _compare(args, data, specs, inputs.state_file(args, data, specs))
+            result = _compare(args, data, metrics, inputs.state_file(args, data, metrics))
     inputs.say_resumed(result.evaluation)
     warned = show(result, args.format)
     return 130 if not result.evaluation.complete else int(args.strict and warned > 0)
 
 
 def _compare(
-    args: argparse.Namespace, data: object, specs: list[str] | None = None, state: Path | None = None
+    args: argparse.Namespace, data: object, metrics: Mapping[str, Metric] | None = None, state: Path | None = None
 ) -> Comparisons:
     return compare(
         data,
-        metrics=specs,
+        metrics=metrics,
         baseline=args.baseline,
         tests=tuple(dict.fromkeys(_SHORT.get(test, test) for test in args.test or TESTS)),
         trials=args.trials,

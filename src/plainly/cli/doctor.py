@@ -39,8 +39,8 @@ def run(args: argparse.Namespace) -> int:
         show(explain(*(() if args.list else (args.explain,))), args.format)
         return 0
     texts = _read(args)
-    specs = inputs.resolve_metrics(args, texts) if args.metrics else ()
-    diagnosis = doctor(texts, metrics=specs, fix=args.fix, force=args.force)
+    metrics = inputs.resolve_metrics(args, texts) if args.metrics else {}
+    diagnosis = doctor(texts, metrics=list(metrics), fix=args.fix, force=args.force)
     show(diagnosis, args.format)
     return 1 if diagnosis.warnings else 0
 

@@ -8,18 +8,18 @@ import dataclasses
 import glob
 import os
 import re
-import typing
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plainly.cli import options
 from plainly.cli.options import number
 from plainly.cli.show import say
 from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName, did_you_mean
-from plainly.core.files import check_target
+from plainly.core.files import cache_directory, check_target
+from plainly.core.metric import Metric
 from plainly.io.files import named
 from plainly.io.tables import table_format
 from plainly.io.texts import Texts, absence_notes, with_language
@@ -116,7 +116,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def add_metrics(parser: argparse.ArgumentParser) -> None:
     """The arguments that choose metrics."""
-    from plainly.scoring.presets import presets
+    from plainly.scoring.presets import PRESETS
 
     parser.add_argument(
         "-m",
@@ -133,7 +133,7 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--like",
         help="metrics with the defaults of another tool: %(choices)s; says what it sets",
-        choices=tuple(presets()),
+        choices=tuple(PRESETS),
     )
 
 
@@ -191,9 +191,9 @@ def add_ratings(parser: argparse.ArgumentParser, *, default: str | None = None) 
     group.add_argument("--systems", metavar="A,B,…", help="only these systems, in this order")
 
 
-def resolve_metrics(args: argparse.Namespace, data: Texts | Corpus) -> list[str]:
-    """The specs that were asked for, or a sensible few; all of them are checked here, before anything is measured."""
-    from plainly.scoring import presets, score
+def resolve_metrics(args: argparse.Namespace, data: Texts | Corpus) -> dict[str, Metric]:
+    """The metrics that were asked for, or a sensible few, by spec; all are checked before anything is measured."""
+    from plainly.scoring import evaluate, presets
 
     specs = [spec for written in args.metrics or () for spec in registry.split_specs(written)]
     if args.metrics and not specs:
@@ -201,40 +201,35 @@ def resolve_metrics(args: argparse.Namespace, data: Texts | Corpus) -> list[str]
     if args.like is not None:
         specs, said = presets.like(args.like, specs, references=data.has_references)
         say(said)
-    specs = [str(spec) for spec in score.chosen_metrics(specs or None, data.has_references, data.language)]
-    for spec in specs:
-        registry.metric(spec)
+    texts = data if isinstance(data, Corpus) else data.evalset
+    metrics = registry.metrics(specs or evaluate.default_specs(texts))
     if args.target is not None:
-        specs = _aimed(specs, args.target)
-    return list(dict.fromkeys(specs))
+        metrics = _aimed(metrics, args.target)
+    return evaluate.resolve_metrics(metrics, texts)
 
 
-def _aimed(specs: Sequence[str], target: str) -> list[str]:
-    """The specs, with the target for those metrics that have one of its kind and were not given another.
+def _aimed(metrics: dict[str, Metric], target: str) -> dict[str, Metric]:
+    """The metrics, with the target for those that have one of its kind and were not given another.
 
     A number is for metrics that aim at numbers, if there are any; a name, or a number without them, for CEFR levels.
     """
-    metrics: dict[str, Any] = {spec: registry.metric(spec) for spec in specs}
-    aiming = {
-        spec: typing.get_type_hints(type(metric))["target"]
-        for spec, metric in metrics.items()
-        if hasattr(metric, "target")
-    }
-    numeric = [spec for spec, kind in aiming.items() if float in typing.get_args(kind)]
-    try:
-        value: str | float = float(target) if numeric else target
-    except ValueError:
-        value = target
-    chosen = numeric if isinstance(value, float) else [spec for spec in aiming if spec not in numeric]
-    if not chosen:
+    value: str | float = target
+    if any(metric.target_kind == "number" for metric in metrics.values()):
+        with suppress(ValueError):
+            value = float(target)
+    kind = "number" if isinstance(value, float) else "level"
+    if not any(metric.target_kind == kind for metric in metrics.values()):
         raise BadInput(
             "--target is for metrics that measure the distance from a level; none that takes it is named. Add: -m cefr "
             "for a CEFR level, -m sle for a number."
         )
-    return [
-        repr(dataclasses.replace(metric, target=value)) if spec in chosen and metric.target is None else spec
-        for spec, metric in metrics.items()
-    ]
+    aimed = {}
+    for spec, metric in metrics.items():
+        if metric.target_kind == kind and metric.target is None:
+            metric = dataclasses.replace(metric, target=value)  # type: ignore[type-var]
+            spec = repr(metric)
+        aimed[spec] = metric
+    return aimed
 
 
 @contextmanager
@@ -444,19 +439,17 @@ def engine_name(args: argparse.Namespace) -> str:
     return "ray" if args.engine == "ray" else "local"
 
 
-def state_file(args: argparse.Namespace, data: Texts | Corpus, specs: Sequence[str]) -> Path | None:
+def state_file(args: argparse.Namespace, data: Texts | Corpus, metrics: Mapping[str, Metric]) -> Path | None:
     """Where a run over a corpus in parts keeps what is needed to resume it; removed with --restart."""
     if not isinstance(data, Corpus):
         return None
-    import platformdirs
-
     from plainly.scoring.streamed import run_key
 
     if args.state:
         state = Path(args.state)
         check_target(state, inputs=[part.file for part in data.parts])
     else:
-        state = Path(platformdirs.user_cache_dir("plainly")) / "runs" / f"{run_key(data, specs)}.npz"
+        state = cache_directory() / "runs" / f"{run_key(data, metrics)}.npz"
     if args.restart:
         state.unlink(missing_ok=True)
     return state

@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     with inputs.open_arguments(args) as data:
-        specs = inputs.resolve_metrics(args, data)
+        metrics = inputs.resolve_metrics(args, data)
         # The scores of a corpus in parts are written as they are measured, into a folder; others at the end, to a file.
         folder = args.segments if isinstance(data, Corpus) and not Path(args.segments or "").suffix else None
         file = None if folder else args.segments
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         options.check_targets(args, args.save, args.set_aside, file)
         evaluation = score(
             inputs.select_items(args, data),
-            metrics=specs,
+            metrics=metrics,
             intervals=not args.no_intervals,
             sampling=options.sampling(args),
             by=args.by,
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
             on_error=args.on_error,
             segments=folder,
             set_aside=args.set_aside,
-            state=inputs.state_file(args, data, specs),
+            state=inputs.state_file(args, data, metrics),
             progress=bar,
         )
     if file:

@@ -21,6 +21,15 @@ _MARKS = (
 _LOOKED_AT = 4096
 
 
+def cache_directory() -> Path:
+    """Where plainly keeps what it can make or fetch again: ``$PLAINLY_CACHE``, or the platform's cache directory."""
+    if directory := os.environ.get("PLAINLY_CACHE"):
+        return Path(directory).expanduser()
+    import platformdirs  # costs 15 ms
+
+    return Path(platformdirs.user_cache_dir("plainly", appauthor=False))
+
+
 def open_bytes(path: str | Path) -> BinaryIO:
     """A file to read from; a pipe that nobody writes to is waited for only as long as the limit says."""
     mode = _mode(Path(path))

@@ -1,62 +1,260 @@
-"""What a metric is: a table of additive counts and one formula over their sums."""
+"""The contract of a metric: a table of additive counts and one formula over their sums."""
+
+from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar, Literal, Protocol, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
+from plainly.core.errors import BadSpec, did_you_mean
 from plainly.core.evalset import EvalSet
 
 Floats = npt.NDArray[np.float64]
-Needs = frozenset[Literal["source", "references"]]
+Need = Literal["source", "references"]
+Needs = frozenset[Need]
 Better = Literal["higher", "lower", "neither"]
+TargetKind = Literal["number", "level"] | None
 
 
-@runtime_checkable
-class Metric(Protocol):
+class TextSource(Protocol):
+    """What metrics are checked against: an evaluation set, texts that were read, or a corpus in files."""
+
+    @property
+    def has_sources(self) -> bool: ...
+
+    @property
+    def has_references(self) -> bool: ...
+
+    @property
+    def columns(self) -> Collection[str]: ...
+
+    @property
+    def language(self) -> str: ...
+
+
+class Metric(ABC):
     """A metric as a value: a frozen dataclass (with ``repr=False``) whose fields are its parameters.
 
     ``measure`` gives one row of numbers per item; rows of any items may be added up. ``score`` is a formula over
     summed rows, vectorised over leading axes, so that corpus scores, segment scores and bootstrap draws are one call.
+    Everything else that plainly asks of a metric is declared here with its default. ``repr(metric)`` is its spec.
     """
 
     name: ClassVar[str]
-    needs: ClassVar[Needs]
-    better: ClassVar[Better]
-    outputs: ClassVar[tuple[str, ...]]
+    outputs: ClassVar[tuple[str, ...]]  # the first is the headline
+    needs: ClassVar[Needs] = frozenset()  # what the metric as a whole compares with, beside the outputs
+    needs_of: ClassVar[Mapping[str, Needs]] = {}  # outputs that need less than the metric: {"output": frozenset()}
+    better: ClassVar[Better] = "higher"
+    main_outputs: ClassVar[tuple[str, ...]] = ()  # what tables show; empty means the headline alone
+    languages: ClassVar[str] = ""  # codes separated by spaces, "any", or "model"; empty means not stated
+    evidence: ClassVar[str] = ""  # for metrics outside evidence.toml: what is known not to be measured
+    packages: ClassVar[tuple[str, ...]] = ()  # packages whose version belongs in the signature
+    learned: ClassVar[bool] = False  # reads texts with a model
+    batch_tolerance: ClassVar[float] = 0.0  # how far a row may depend on the texts that are measured with it
+    gpu: ClassVar[bool] = False  # a GPU makes it faster
+    runs_first: ClassVar[bool] = False  # leaves in the score cache what other metrics ask for
+    runs_programs: ClassVar[bool] = False  # must not be run because a data file names it
+    is_measurable: ClassVar[bool] = True  # False for what was read from a file and may only be scored
+    reads_columns: ClassVar[bool] = False  # ``for_evalset`` looks at the columns of the set
+    target_kind: ClassVar[TargetKind] = None  # what the parameter ``target`` is, if there is one
+    choices: ClassVar[
+        Mapping[str, Collection[str]]
+    ] = {}  # values that a parameter may have, where it is no ``Literal``
 
+    # Parameters that several metrics have; those without one keep the default.
+    language: str = ""
+    model: str | None = ""
+    variant: str = ""
+    tokenize: str = ""
+    target: str | float | None = None
+
+    @abstractmethod
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         """One row per item, shape (n, k); rows add up."""
-        ...
 
+    @abstractmethod
     def score(self, totals: Floats) -> Floats:
         """From summed rows (..., k) to the named outputs (..., len(outputs)); undefined is NaN."""
-        ...
+
+    def for_evalset(self, evalset: TextSource) -> Metric:
+        """The metric as a set or corpus needs it: one with a target may take it from a column."""
+        return self
+
+    def in_language(self, code: str) -> Metric:
+        """The same metric for texts in another language; it must have the parameter ``language``."""
+        return dataclasses.replace(self, language=code)  # type: ignore[type-var]
+
+    def count_long_items(self, totals: Floats) -> int:
+        """How many items were longer than the model's window and were read in pieces."""
+        return 0
+
+    @property
+    def reference_columns(self) -> npt.NDArray[np.bool_] | None:
+        """Which columns of a row count every reference, so that with half of them they are half as large."""
+        return None
+
+    @property
+    def definition(self) -> object:
+        """The object whose class describes the metric and whose fields are its parameters."""
+        return self
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The parameters with their default values."""
+        definition = self.definition
+        fields = dataclasses.fields(definition) if dataclasses.is_dataclass(definition) else ()
+        return {field.name: field.default for field in fields if field.init}
+
+    def spec(self, *, full: bool = False) -> str:
+        """The text that names the metric: ``sari(variant=hf)``. ``full`` includes parameters at their default."""
+        values = {name: getattr(self.definition, name) for name in self.defaults}
+        written = [
+            f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+            for name, value in values.items()
+            if full or value != self.defaults[name]
+        ]
+        return f"{self.name}({','.join(written)})" if written else self.name
+
+    def __post_init__(self) -> None:
+        for parameter, allowed in _choices(type(self)).items():
+            if getattr(self, parameter) not in allowed:
+                raise unknown_value(parameter, getattr(self, parameter), allowed)
 
     def __repr__(self) -> str:
-        return spec(self)
+        return self.spec()
 
 
-def suited(metric: Metric, texts: Any) -> Metric:
-    """The metric as a set or corpus needs it: one that aims at something (``for_set``) takes from its ``columns`` what
-    that is."""
-    choose = getattr(metric, "for_set", None)
-    return metric if choose is None else choose(texts.columns)
+# Specs, metrics or objects with ``measure`` and ``score``; or metrics by the spec as it was written.
+Metrics = str | Sequence[str | Metric | object] | Mapping[str, Metric]
 
 
-def spec(metric: Metric, *, full: bool = False) -> str:
-    """The text that names a metric: ``sari(variant=hf)``. Parameters at their default are left out unless ``full``."""
-    if not dataclasses.is_dataclass(metric):  # somebody's own object, with no parameters that we know of
-        return metric.name
-    shown = [
-        f"{field.name}={_text(getattr(metric, field.name))}"
-        for field in dataclasses.fields(metric)
-        if field.init and (full or getattr(metric, field.name) != field.default)
-    ]
-    return f"{metric.name}({','.join(shown)})" if shown else metric.name
+class MeanMetric(Metric):
+    """A metric whose scores are averages over the items that have a value; its rows come from ``mean_rows``."""
+
+    def score(self, totals: Floats) -> Floats:
+        return means(totals)
 
 
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+@dataclasses.dataclass(frozen=True, repr=False)
+class OutputMetric(Metric):
+    """A metric without the outputs that need more than ``headline`` does: ``sle.output`` needs no source."""
+
+    metric: Metric
+    headline: str
+
+    def __post_init__(self) -> None:
+        if self.headline not in self.metric.needs_of:
+            allowed = ", ".join(self.metric.needs_of) or "none"
+            raise BadSpec(
+                f"{self.metric.name}.{self.headline} cannot be computed by itself. Outputs of {self.metric.name} that "
+                f"can: {allowed}"
+            )
+        needs = self.metric.needs_of[self.headline]
+        others = [name for name, of in self.metric.needs_of.items() if of <= needs and name != self.headline]
+        _copy_traits(self.metric, self)
+        object.__setattr__(self, "needs", needs)
+        object.__setattr__(self, "needs_of", {})
+        object.__setattr__(self, "outputs", (self.headline, *others))
+        object.__setattr__(self, "main_outputs", tuple(n for n in self.outputs if n in self.metric.main_outputs))
+
+    @property
+    def _places(self) -> list[int]:
+        return [self.metric.outputs.index(name) for name in self.outputs]
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        return self.metric.measure(evalset, outputs)
+
+    def score(self, totals: Floats) -> Floats:
+        return self.metric.score(totals)[..., self._places]
+
+    def in_language(self, code: str) -> Metric:
+        return dataclasses.replace(self, metric=self.metric.in_language(code))
+
+    def count_long_items(self, totals: Floats) -> int:
+        return self.metric.count_long_items(totals)
+
+    @property
+    def definition(self) -> object:
+        return self.metric.definition
+
+    def spec(self, *, full: bool = False) -> str:
+        return f"{self.metric.spec(full=full)}.{self.headline}"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class AdaptedMetric(Metric):
+    """Any object with ``measure`` and ``score`` as a metric. What it does not state is assumed: higher is better, it
+    needs nothing but outputs, and it gives one number."""
+
+    inner: Any
+
+    def __post_init__(self) -> None:
+        if not (hasattr(self.inner, "measure") and hasattr(self.inner, "score")):
+            raise BadSpec(f"A metric has the methods measure and score; {type(self.inner).__name__} has not.")
+        object.__setattr__(self, "name", type(self.inner).__name__.lower())
+        _copy_traits(self.inner, self)
+        object.__setattr__(self, "needs", frozenset(self.needs))
+        object.__setattr__(self, "outputs", tuple(getattr(self.inner, "outputs", (self.name,))))
+        object.__setattr__(self, "__doc__", type(self.inner).__doc__)
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        rows = np.asarray(self.inner.measure(evalset, outputs), dtype=np.float64)
+        return rows[:, None] if rows.ndim == 1 else rows
+
+    def score(self, totals: Floats) -> Floats:
+        scores = np.asarray(self.inner.score(totals), dtype=np.float64)
+        return scores[..., None] if scores.ndim < totals.ndim else scores
+
+    def in_language(self, code: str) -> Metric:
+        return AdaptedMetric(dataclasses.replace(self.inner, language=code))
+
+    @property
+    def definition(self) -> object:
+        return self.inner
+
+    @property
+    def defaults(self) -> dict[str, Any]:  # an object without a name cannot be found by a spec
+        return super().defaults if hasattr(self.inner, "name") else {}
+
+
+def unknown_value(parameter: str, value: str, allowed: Collection[str]) -> BadSpec:
+    """The error for a parameter that has none of the allowed values."""
+    return BadSpec(f"{parameter}={value!r} is not known.{did_you_mean(value, allowed)} It may be: {', '.join(allowed)}")
+
+
+def mean_rows(*columns: Floats) -> Floats:
+    """Rows (n, 2k) from k columns of values, where NaN says that an item has none: values, then counts."""
+    values = np.stack(columns, axis=-1).astype(np.float64)
+    undefined = np.isnan(values)
+    return np.concatenate((np.where(undefined, 0.0, values), (~undefined).astype(np.float64)), axis=-1)
+
+
+def means(totals: Floats) -> Floats:
+    """The averages over the items that have a value; NaN where none has."""
+    middle = totals.shape[-1] // 2
+    return ratio(totals[..., :middle], totals[..., middle:])
+
+
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """Part by whole; undefined (NaN) where the whole is nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole == 0, np.nan, np.divide(part, whole))
+
+
+def _copy_traits(source: object, target: Metric) -> None:
+    for name in Metric.__annotations__:
+        if hasattr(source, name):
+            object.__setattr__(target, name, getattr(source, name))
+
+
+@cache
+def _choices(metric: type[Metric]) -> Mapping[str, Collection[str]]:
+    """The parameters for which there are only certain values, declared by ``Literal`` or in ``choices``."""
+    hints = get_type_hints(metric)
+    literals = {parameter: get_args(hint) for parameter, hint in hints.items() if get_origin(hint) is Literal}
+    return {**literals, **metric.choices}

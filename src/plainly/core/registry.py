@@ -2,52 +2,53 @@
 
 import dataclasses
 import importlib
+import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from plainly.core.errors import BadSpec, BrokenPlugin, UnknownName, did_you_mean
-from plainly.core.metric import Floats, Metric
+from plainly.core.metric import AdaptedMetric, Floats, Metric, Metrics, OutputMetric
 
 # Every metric that comes with plainly. Adding one: its class in one file, and its line here.
 METRICS = {
     "sari": "plainly.metrics.sari:Sari",
     "bleu": "plainly.metrics.bleu:Bleu",
-    "ibleu": "plainly.metrics.bleu_variants:IBleu",
-    "tbleu": "plainly.metrics.bleu_variants:TBleu",
-    "fkbleu": "plainly.metrics.bleu_variants:FkBleu",
-    "chrf": "plainly.metrics.chrf:Chrf",
+    "ibleu": "plainly.metrics.bleu:IBleu",
+    "tbleu": "plainly.metrics.bleu:TBleu",
+    "fkbleu": "plainly.metrics.bleu:FkBleu",
+    "chrf": "plainly.metrics.bleu:Chrf",
     "fkgl": "plainly.metrics.readability:Fkgl",
     "flesch": "plainly.metrics.readability:Flesch",
     "ari": "plainly.metrics.readability:Ari",
     "coleman_liau": "plainly.metrics.readability:ColemanLiau",
     "smog": "plainly.metrics.readability:Smog",
     "gunning_fog": "plainly.metrics.readability:GunningFog",
-    "readability": "plainly.metrics.formulas:Readability",
+    "readability": "plainly.metrics.readability:Readability",
     "levenshtein": "plainly.metrics.edits:LevenshteinEdits",
     "edits": "plainly.metrics.edits:Edits",
     "compression": "plainly.metrics.edits:Compression",
     "easse-quality": "plainly.metrics.edits:EasseQuality",
     "splits": "plainly.metrics.form:Splits",
     "length": "plainly.metrics.form:Length",
-    "lexical": "plainly.metrics.lexical:Lexical",
-    "coverage": "plainly.metrics.documents.coverage:Coverage",
-    "coherence": "plainly.metrics.documents.coherence:Coherence",
-    "doc-sle": "plainly.learned.doc_sle:DocSle",
+    "lexical": "plainly.metrics.form:Lexical",
+    "coverage": "plainly.metrics.documents:Coverage",
+    "coherence": "plainly.metrics.documents:Coherence",
+    "doc-sle": "plainly.learned.sle:DocSle",
     "command": "plainly.metrics.command:Command",
     "sle": "plainly.learned.sle:Sle",
     "quality": "plainly.learned.quality:Quality",
     "fluency": "plainly.learned.quality:Fluency",
     "cefr": "plainly.learned.cefr:Cefr",
-    "meaning": "plainly.learned.meaning:Meaning",
+    "meaning": "plainly.learned.quality:Meaning",
     "facts": "plainly.factcheck.metric:Facts",
     "sle-multilingual": "plainly.learned.multilingual:SleMultilingual",
     "meaning-multilingual": "plainly.learned.multilingual:MeaningMultilingual",
     "samsa": "plainly.learned.events:Samsa",
     "sle-published": "plainly.learned.adapters.regressors:PublishedSle",
-    "cefr-published": "plainly.learned.adapters.levels:PublishedCefr",
+    "cefr-published": "plainly.learned.adapters.regressors:PublishedCefr",
     "meaningbert": "plainly.learned.adapters.regressors:MeaningBert",
     "entailment": "plainly.learned.adapters.regressors:Entailment",
     "regressor": "plainly.learned.adapters.regressors:Regressor",
@@ -59,24 +60,22 @@ METRICS = {
 _SENTENCE_ENCODER = "plainly.learned.encoder:embed"
 ENTRY_POINT_GROUP = "plainly.metrics"
 
-_PARTS = ("name", "needs", "better", "outputs", "measure", "score")
-_SPEC = re.compile(r"\s*([\w.+-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_REQUIRED = ("name", "needs", "better", "outputs", "measure", "score")
+_SPEC = re.compile(r"\s*([\w.+-]+)\s*(?:\((.*)\)(?:\.([\w-]+))?)?\s*", re.DOTALL)
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 def names() -> tuple[str, ...]:
-    """Every metric name that can be used in a spec, built in or from an installed plugin."""
+    """Every metric name that can be used in a spec, built in or from an installed plug-in."""
     return tuple(sorted({*METRICS, *_plugins()}))
 
 
-def metric_class(name: str) -> type[Any]:
-    """The class behind a name; its module is imported only now."""
-    target = METRICS.get(name)
-    if target is None:
-        return _plugin(name)
-    module, _, attribute = target.partition(":")
-    named: type[Any] = getattr(importlib.import_module(module), attribute)
-    return named
+def metric_class(name: str) -> type[Metric]:
+    """The class behind a name, with the declarations that a class of a plug-in may leave out."""
+    cls = _load(name)
+    if issubclass(cls, Metric):
+        return cls
+    return type(cls.__name__, (cls, Metric), {"__doc__": cls.__doc__, "__module__": cls.__module__})
 
 
 def sentence_encoder() -> Callable[[Sequence[str]], Sequence[Floats]]:
@@ -86,8 +85,12 @@ def sentence_encoder() -> Callable[[Sequence[str]], Sequence[Floats]]:
     return encode
 
 
-def _plugin(name: str) -> type[Any]:
-    """The class that an installed plugin brings, or an error that names the plugin: it may do anything on import."""
+def _load(name: str) -> type[Any]:
+    """The class behind a name; its module is imported only now."""
+    if name in METRICS:
+        module, _, attribute = METRICS[name].partition(":")
+        cls: type[Any] = getattr(importlib.import_module(module), attribute)
+        return cls
     target = _plugins().get(name)
     if target is None:
         raise UnknownName("metric", name, names(), see="plainly metrics")
@@ -96,50 +99,60 @@ def _plugin(name: str) -> type[Any]:
         for attribute in target.partition(":")[2].split("."):
             named = getattr(named, attribute)
         if not (isinstance(named, type) and dataclasses.is_dataclass(named)):
-            raise TypeError("it is no class made with @dataclass")
-        lacking = [part for part in _PARTS if not hasattr(named, part)]
-        if lacking:
-            raise TypeError(f"it has no {lacking[0]}")
+            raise TypeError("it is not a class made with @dataclass")
+        missing = [part for part in _REQUIRED if not hasattr(named, part)]
+        if missing or inspect.isabstract(named):
+            raise TypeError(f"it has no {(missing or sorted(named.__abstractmethods__))[0]}")
     except (KeyboardInterrupt, GeneratorExit):
         raise
-    except BaseException as error:  # SystemExit too: somebody's module must not end plainly
+    except BaseException as error:  # SystemExit too: importing a plug-in must not end plainly
         why = f"{type(error).__name__}: {error}".splitlines()[0][:200]
         raise BrokenPlugin(
-            f"The metric {name!r} comes from a plugin ({target}) that cannot be loaded: {why}. Mend or uninstall it."
+            f"The metric {name!r} comes from a plugin ({target}) that cannot be loaded: {why}. Fix or uninstall the "
+            "plug-in."
         ) from error
     return named
 
 
-def metric(spec: str | Metric) -> Metric:
-    """The metric that a spec names; a metric passes through, so both can be given wherever one is wanted."""
-    if not isinstance(spec, str):
-        if not (hasattr(spec, "measure") and hasattr(spec, "score")):
-            raise BadSpec(f"A metric has the methods measure and score; {type(spec).__name__} has not.")
+def metrics(specs: Metrics) -> dict[str, Metric]:
+    """Metrics by spec, as each was written; metrics that were resolved before pass through."""
+    if isinstance(specs, Mapping):
+        return dict(specs)
+    named = {}
+    for spec in split_specs(specs) if isinstance(specs, str) else specs:
+        resolved = metric(spec)
+        named[spec if isinstance(spec, str) else repr(resolved)] = resolved
+    return named
+
+
+def metric(spec: str | Metric | object) -> Metric:
+    """The metric that a spec names. A metric passes through; an object with ``measure`` and ``score`` is adapted."""
+    if isinstance(spec, Metric):
         return spec
+    if not isinstance(spec, str):
+        return AdaptedMetric(spec)
     parsed = _SPEC.fullmatch(spec)
     if parsed is None:
         raise BadSpec(f"Cannot read the metric {spec!r}. Write a name, or name(parameter=value,…): sari(variant=hf)")
-    name, arguments = parsed[1], parsed[2]
-    cls = metric_class(name)
+    name, arguments, headline = parsed[1], parsed[2], parsed[3]
+    if headline is None and "." in name.rstrip(".") and name not in names():
+        name, _, headline = name.rpartition(".")
+    cls = _load(name)
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
     hints = typing.get_type_hints(cls)
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for argument in split_specs(arguments or ""):
         key, equals, text = (part.strip() for part in argument.partition("="))
         if not equals:
             raise BadSpec(f"In {spec!r}, {argument!r} is not of the form parameter=value.")
         if key not in fields:
-            if moved := getattr(cls, "moved", {}).get(key):
-                raise BadSpec(
-                    f"{name} has no parameter {key!r}: what had it is now called {moved}. Write: {moved}({arguments})"
-                )
             known = ", ".join(fields) or "none"
             raise BadSpec(f"{name} has no parameter {key!r}.{did_you_mean(key, fields)} Its parameters: {known}")
-        if key in given:
+        if key in values:
             raise BadSpec(f"In {spec!r}, {key!r} is given twice.")
-        given[key] = _value(text, hints[key], where=f"{name}({key}=…)")
-    built: Metric = cls(**given)
-    return built
+        values[key] = _value(text, hints[key], where=f"{name}({key}=…)")
+    built = metric(cls(**values))
+    return OutputMetric(built, headline) if headline else built
 
 
 def split_specs(text: str) -> list[str]:
@@ -159,15 +172,6 @@ def split_specs(text: str) -> list[str]:
         raise BadSpec(f"The parentheses in {text!r} do not match.")
     parts.append(text[start:])
     return [part.strip() for part in parts if part.strip()]
-
-
-def choice(value: str, allowed: Iterable[str], *, parameter: str) -> None:
-    """Raise unless ``value`` is one of the allowed; for use in a metric's ``__post_init__``."""
-    allowed = tuple(allowed)
-    if value not in allowed:
-        raise BadSpec(
-            f"{parameter}={value!r} is not known.{did_you_mean(value, allowed)} It may be: {', '.join(allowed)}"
-        )
 
 
 def _value(text: str, hint: Any, *, where: str) -> Any:
@@ -205,5 +209,5 @@ def _plugins() -> dict[str, str]:
 
     try:
         return {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
-    except Exception:  # the records of some installed package are damaged, which is not for plainly to mend
+    except Exception:  # the metadata of some installed package is damaged
         return {}

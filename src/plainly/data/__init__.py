@@ -11,6 +11,7 @@ from pathlib import Path
 
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
+from plainly.core.metric import Metric
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note
 from plainly.data.card import KINDS, Card, Local, card, cards, names, output_cards, source_cards, system_names
@@ -104,7 +105,7 @@ def paths(name: str, *, progress: Progress = unseen) -> dict[str, tuple[Path, ..
 def diagnose(
     evalset: EvalSet,
     outputs: Mapping[str, Sequence[str]],
-    specs: Sequence[str] = (),
+    specs: Sequence[str] | Mapping[str, Metric] = (),
     *,
     quick: bool = False,
     only: Collection[str] = (),

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from plainly.core import files as core_files
 from plainly.core import limits
 from plainly.core.errors import DataUnavailable
 from plainly.core.progress import Progress, Tell, unseen
@@ -29,13 +30,8 @@ _THREADS = 8
 
 
 def cache_directory() -> Path:
-    """Where downloads go: ``$PLAINLY_CACHE/data``, or the platform's cache directory for plainly."""
-    named = os.environ.get(CACHE)
-    if named:
-        return Path(named).expanduser() / "data"
-    import platformdirs  # Costs 15 ms, which a run from a mirror need not pay.
-
-    return Path(platformdirs.user_cache_dir("plainly", appauthor=False)) / "data"
+    """Where downloads go: the folder ``data`` of plainly's cache directory."""
+    return core_files.cache_directory() / "data"
 
 
 def read(

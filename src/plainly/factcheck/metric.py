@@ -7,14 +7,23 @@ from typing import ClassVar
 import numpy as np
 
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Better, Floats, Needs
+from plainly.core.metric import Floats, Metric, Needs, ratio
 from plainly.factcheck.pairs import MODEL, Checked, CheckSettings, check_pairs
-from plainly.metrics.means import CheckedMetric, ratio
 
 
 @dataclass(frozen=True, repr=False)
-class Facts(CheckedMetric):
-    """Facts kept: the percentage of outputs in which none was changed, turned round or added."""
+class Facts(Metric):
+    """Facts kept: the percentage of outputs in which none was changed, turned round or added.
+
+    ``faithful`` is the percentage of outputs without a finding that harms and that is more likely right than wrong.
+    ``risk`` is the average risk (0 to 1) that a fact was changed, flipped or added. ``changed``, ``flipped`` and
+    ``added`` are how many such findings are to be expected in 100 outputs, each counted by how sure it is; ``lost`` is
+    the percentage of what the sources say that the outputs do not, names and numbers counting more. An output without a
+    word is not faithful. ``ignore`` is a pattern of words that are no finding (``ignore=NATO|EU``); ``parser=spacy`` or
+    the name of a spaCy pipeline lets it say which words are names; ``model=none`` is rules alone, where ``risk`` leaves
+    out what the judge says that reads source and output together. English; in other languages only numbers, dates and
+    names.
+    """
 
     ignore: str = ""
     parser: str = ""
@@ -22,11 +31,11 @@ class Facts(CheckedMetric):
 
     name: ClassVar[str] = "facts"
     needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("faithful", "risk", "changed", "flipped", "added", "lost")
-    shown: ClassVar[tuple[str, ...]] = outputs
+    main_outputs: ClassVar[tuple[str, ...]] = outputs
     packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
-    batch_tolerance: ClassVar[float] = 1e-3  # how far a risk may depend on the texts that are read with it
+    learned: ClassVar[bool] = True
+    batch_tolerance: ClassVar[float] = 1e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()

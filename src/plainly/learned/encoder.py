@@ -1,9 +1,9 @@
 """The shipped models: texts, or pairs of texts, in; estimates and token vectors out, through onnxruntime.
 
-Texts are read once however often they occur, and what was said of them is remembered (``scorecache``). A batch holds
-texts of one length, so that nothing is padded: then a text's result does not depend on its batch at all, since every
-token is quantised by itself. Each core runs batches of its own: at these sizes, threads that share one batch wait for
-each other half the time. Texts longer than the window are read in pieces (``pieces``).
+Texts are read once however often they occur, and their scores are remembered (``score_cache``). A batch holds texts of
+one length, so that nothing is padded: then a text's result does not depend on its batch at all, since every token is
+quantised by itself. Each core runs batches of its own: at these sizes, threads that share one batch wait for each other
+half the time. Texts longer than the window are read in pieces (``pieces``).
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +24,9 @@ import numpy.typing as npt
 from plainly.core import progress
 from plainly.core.errors import BadInput, DataUnavailable, MissingExtra, did_you_mean
 from plainly.core.machine import cores
-from plainly.core.metric import Floats
+from plainly.core.metric import Floats, Metric, Needs, mean_rows, means, ratio
 from plainly.learned import score_cache
 from plainly.learned.pieces import VERSION, pieces, windows
-from plainly.metrics.means import ratio
 
 Vectors = npt.NDArray[np.float32]
 Text = str | tuple[str, str]  # a text, or a source and its output
@@ -317,3 +316,23 @@ def _load(place: str, threads: int) -> Encoder:
 def embed(texts: Sequence[str]) -> Floats:
     """The average token vector of each text, by the shipped model."""
     return load().features(texts)[1]
+
+
+class ReadingMetric(Metric):
+    """A metric whose rows are values, how many of them there are, and whether the item was read in pieces."""
+
+    needs: ClassVar[Needs] = frozenset({"source"})
+    packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
+    learned: ClassVar[bool] = True
+    batch_tolerance: ClassVar[float] = 1e-6
+
+    def score(self, totals: Floats) -> Floats:
+        return means(totals[..., :-1])
+
+    def count_long_items(self, totals: Floats) -> int:
+        return int(totals[-1])
+
+
+def rows(*columns: Floats, pieces: Floats) -> Floats:
+    """Rows of values, where NaN says that an item has none, read in so many pieces."""
+    return np.column_stack([mean_rows(*columns), pieces > 1])

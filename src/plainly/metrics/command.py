@@ -9,21 +9,18 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from plainly.core import limits
-from plainly.core import metric as protocol
 from plainly.core.errors import BadInput, BadSpec
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Better, Floats, Needs
-from plainly.core.registry import choice
-from plainly.metrics.means import mean_rows, means
+from plainly.core.metric import Floats, MeanMetric, Needs, mean_rows
 
 
 @dataclass(frozen=True, repr=False)
-class Command:
+class Command(MeanMetric):
     """The mean of what a program of your own gives each output: ``command(run=./my_metric.py)``.
 
     The program gets one line of JSON an item on its standard input, ``{"source": …, "output": …, "references": […]}``,
@@ -37,15 +34,12 @@ class Command:
     runs_programs: ClassVar[bool] = True  # never for a spec that stands in a data file
 
     run: str = ""
-    better: Literal["higher", "lower", "neither"] = "higher"
+    better: Literal["higher", "lower", "neither"] = "higher"  # type: ignore[misc]  # here it is a parameter
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.run.strip():
             raise BadSpec("command needs a program to run: command(run=./my_metric.py)")
-        choice(self.better, get_args(Better), parameter="better")
-
-    def __repr__(self) -> str:
-        return protocol.spec(self)  # type: ignore[arg-type]
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         if not outputs:
@@ -61,9 +55,6 @@ class Command:
                 f"{self.run!r} wrote {len(answered)} numbers for {len(outputs)} outputs; it must write one a line."
             )
         return mean_rows(np.array([self._number(line, place) for place, line in enumerate(answered)]))
-
-    def score(self, totals: Floats) -> Floats:
-        return means(totals)
 
     def _answer(self, asked: str) -> str:
         seconds = limits.limit("command")

@@ -14,17 +14,28 @@ from rapidfuzz.distance import Indel, Levenshtein
 
 from plainly.core import limits
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats
-from plainly.metrics.means import MeanMetric, mean_rows, means, ratio
+from plainly.core.metric import Better, Floats, MeanMetric, Needs, mean_rows, means, ratio
 from plainly.text import counts, tokenise
 from plainly.text.counts import Sentences
 from plainly.text.keytable import KeyTable, firsts, pairs
 from plainly.text.ragged import Ragged
 
 
+class EditMetric(MeanMetric):
+    """What these metrics share: they describe a change of the source and judge nothing."""
+
+    needs: ClassVar[Needs] = frozenset({"source"})
+    better: ClassVar[Better] = "neither"
+
+
 @dataclass(frozen=True, repr=False)
-class LevenshteinEdits(MeanMetric):
-    """Levenshtein distance and similarity to the source, in characters and in words, averaged over items."""
+class LevenshteinEdits(EditMetric):
+    """Levenshtein distance and similarity to the source, in characters and in words, averaged over items.
+
+    ``ratio`` is the similarity of EASSE and tseval, in which a substitution costs two edits; ``similarity`` is one
+    minus the distance by the length of the longer text. Characters are those of the text as written, words its 13a
+    tokens. A copy is 1: closeness to the source says nothing about whether the output is simple.
+    """
 
     lowercase: bool = False
 
@@ -49,14 +60,20 @@ class LevenshteinEdits(MeanMetric):
 
 
 @dataclass(frozen=True, repr=False)
-class Edits(MeanMetric):
-    """Words added, deleted and kept, and how many outputs are exact copies: averages over items, from 0 to 1."""
+class Edits(EditMetric):
+    """Words added, deleted and kept, and how many outputs are exact copies: averages over items, from 0 to 1.
+
+    Words are 13a tokens, punctuation included, counted with repetition and without regard to order. ``added``,
+    ``deleted`` and ``kept`` are shares of the longer of the two texts (``added`` and ``deleted`` as in tseval and
+    EASSE); ``added_of_output`` and ``deleted_of_source`` are shares of the text that the words stand in. Whether an
+    addition is invented or a deletion is a loss, they cannot say.
+    """
 
     lowercase: bool = False
 
     name: ClassVar[str] = "edits"
     outputs: ClassVar[tuple[str, ...]] = ("kept", "added", "deleted", "added_of_output", "deleted_of_source", "copies")
-    shown: ClassVar[tuple[str, ...]] = ("kept", "added", "deleted", "copies")
+    main_outputs: ClassVar[tuple[str, ...]] = ("kept", "added", "deleted", "copies")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         bags = compare_words(evalset, outputs, lowercase=self.lowercase)
@@ -75,8 +92,13 @@ class Edits(MeanMetric):
 
 
 @dataclass(frozen=True, repr=False)
-class Compression(MeanMetric):
-    """How long the outputs are beside their sources: 1 is as long, 0.5 half as long."""
+class Compression(EditMetric):
+    """How long the outputs are beside their sources: 1 is as long, 0.5 half as long.
+
+    ``compression`` is the mean over items of characters out by characters in (tseval's and EASSE's compression
+    ratio, but of the text as written); ``corpus`` divides the totals; ``words`` and ``words_corpus`` are the same in
+    words. Short is not simple: deleting half the meaning gives 0.5 too.
+    """
 
     name: ClassVar[str] = "compression"
     outputs: ClassVar[tuple[str, ...]] = ("compression", "corpus", "words", "words_corpus")
@@ -93,8 +115,14 @@ class Compression(MeanMetric):
 
 
 @dataclass(frozen=True, repr=False)
-class EasseQuality(MeanMetric):
-    """EASSE's quality estimation: six of its seven numbers, by its definitions."""
+class EasseQuality(EditMetric):
+    """EASSE's quality estimation: six of its seven numbers, by its definitions.
+
+    All are averages over items on 13a text: compression ratio, sentence splits (sentences out by sentences in),
+    Levenshtein similarity, exact copies, and the proportions of additions and deletions. EASSE's seventh, lexical
+    complexity, depends on a frequency list that is not to be had as a package: see the metric ``lexical``. They
+    describe what a system does; none of them is quality.
+    """
 
     lowercase: bool = False
     sentences: Sentences = "rules"
@@ -104,7 +132,7 @@ class EasseQuality(MeanMetric):
         "compression_ratio", "sentence_splits", "levenshtein_similarity", "exact_copies",
         "additions_proportion", "deletions_proportion",
     )  # fmt: skip
-    shown: ClassVar[tuple[str, ...]] = outputs
+    main_outputs: ClassVar[tuple[str, ...]] = outputs
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         sources, split_sources = evalset.prepare(

@@ -1,6 +1,5 @@
 """What is known about a metric, beside every number it gives: what it measures, what it does not, and who found out."""
 
-import dataclasses
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -59,16 +58,15 @@ def known() -> dict[str, Evidence]:
 
 def evidence(metric: Metric | type[Any]) -> Evidence:
     """What is known of a metric or its class; a metric of somebody's own may say so itself (``evidence``)."""
-    cls = metric if isinstance(metric, type) else type(metric)
-    if cls.__module__.startswith("plainly.") and cls.name in known():
+    cls = metric if isinstance(metric, type) else type(metric.definition)
+    if cls.__module__.startswith("plainly.") and metric.name in known():
         # A variant of which other things are known has an entry of its own.
-        return known().get(f"{cls.name}(variant={getattr(metric, 'variant', '')})", known()[cls.name])
-    told = " ".join((cls.__doc__ or "").strip().partition("\n\n")[0].split())
-    own = getattr(metric, "evidence", "")
+        return known().get(f"{metric.name}(variant={metric.variant})", known()[metric.name])
+    summary = " ".join((metric.__doc__ or "").strip().partition("\n\n")[0].split())
     return Evidence(
-        told or f"{cls.name}: its author says nothing about it.",
-        own or "No study of it is known to plainly. Audit it before you rely on it.",
-        advice=own,
+        summary or f"{metric.name}: its author says nothing about it.",
+        metric.evidence or "No study of it is known to plainly. Audit it before you rely on it.",
+        advice=metric.evidence,
     )
 
 
@@ -78,13 +76,10 @@ def for_methods(metric: Metric, spec: str) -> str:
     Papers that are only about it are not named, and where other weights than the published were used it says so.
     """
     about = evidence(metric)
-    defaults: dict[str, Any] = {}
-    if dataclasses.is_dataclass(metric):
-        defaults = {field.name: field.default for field in dataclasses.fields(metric)}
-    values = {name: getattr(metric, name) for name in ("variant", *_MODELS) if name in defaults}
+    values = {name: getattr(metric.definition, name) for name in ("variant", *_MODELS) if name in metric.defaults}
     used = {name: value for name, value in values.items() if value and isinstance(value, str)}
     parts = [f"{name} {value}" + (", made for plainly" if _shipped(value) else "") for name, value in used.items()]
-    others = [name for name, value in used.items() if name in _MODELS and defaults[name] not in ("", value)]
+    others = [name for name, value in used.items() if name in _MODELS and metric.defaults[name] not in ("", value)]
     if cited := " and ".join(paper.short for paper in about.cite):
         parts.append(f"as in {cited}, but with another {' and '.join(others)}" if others else cited)
     if about.after:
@@ -94,7 +89,7 @@ def for_methods(metric: Metric, spec: str) -> str:
 
 def is_ours(metric: Metric) -> bool:
     """Whether a metric reads with a model that was made for plainly, which is not to be taken for a published one."""
-    return _shipped(str(getattr(metric, "model", "")))
+    return _shipped(metric.model or "")
 
 
 def _shipped(model: str) -> bool:

@@ -2,27 +2,26 @@
 
 All of them share one table of counts; they differ in the formula. None of them sees meaning, grammar or whether a
 sentence is true to its source, and each improves when text is cut up: they describe text, they do not rank systems.
+``Readability`` has the formulas of each language by name, from its file.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Better, Floats, Needs
-from plainly.core.registry import choice
-from plainly.metrics.means import CheckedMetric, ratio
+from plainly.core.metric import Better, Floats, Metric, ratio, unknown_value
 from plainly.text import counts
-from plainly.text.counts import Sentences, Syllables
+from plainly.text.counts import AnySyllables, Sentences, Syllables
+from plainly.text.languages import CODES, ReadabilityFormula, language
 
 
-class Formula(CheckedMetric):
+class Formula(Metric):
     """What the formulas share. The parameters of ``formula`` name the columns of ``counts.COLUMNS`` that it needs."""
 
-    needs: ClassVar[Needs] = frozenset()
     better: ClassVar[Better] = "lower"
     formula: ClassVar[Callable[..., tuple[Floats, ...]]]  # from sums to the outputs
 
@@ -40,20 +39,29 @@ class Formula(CheckedMetric):
 
 @dataclass(frozen=True, repr=False)
 class Fkgl(Formula):
-    """Flesch-Kincaid grade level: words per sentence and syllables per word, on the scale of US school years."""
+    """Flesch-Kincaid grade level: words per sentence and syllables per word, on the scale of US school years.
+
+    It says how long the words and sentences are. It cannot say whether an output is simpler, fluent or true, and full
+    stops put in at random lower it as far as one likes: report its parts, never rank systems by it. It is not cut off
+    at 0 and is undefined for text without words.
+
+    ``variant=easse`` counts as EASSE does: 13a tokens in lower case, punctuation counted as words. Sentences are found
+    by rules, or by NLTK's Punkt with ``sentences=punkt``; syllables are counted by rules, or looked up with
+    ``syllables=cmudict``. The rules need nothing installed and differ between the variants.
+    """
 
     variant: Literal["plainly", "easse"] = "plainly"
     sentences: Sentences = "rules"
     syllables: Syllables = "rules"
 
     name: ClassVar[str] = "fkgl"
-    shown: ClassVar[tuple[str, ...]] = ("fkgl", "words_per_sentence", "syllables_per_word")
-    outputs: ClassVar[tuple[str, ...]] = (*shown, "words", "sentences", "syllables")
+    main_outputs: ClassVar[tuple[str, ...]] = ("fkgl", "words_per_sentence", "syllables_per_word")
+    outputs: ClassVar[tuple[str, ...]] = (*main_outputs, "words", "sentences", "syllables")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.variant == "easse":
-            choice(self.syllables, ("rules",), parameter="with variant=easse, syllables")
+        if self.variant == "easse" and self.syllables != "rules":
+            raise unknown_value("with variant=easse, syllables", self.syllables, ("rules",))
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         if self.variant == "easse":
@@ -69,13 +77,15 @@ class Fkgl(Formula):
 
 @dataclass(frozen=True, repr=False)
 class Flesch(Formula):
-    """Flesch reading ease: the same two lengths as FKGL, on a scale where 100 is very easy and 0 very hard."""
+    """Flesch reading ease: the same two lengths as FKGL, on a scale where 100 is very easy and 0 very hard.
+
+    Higher is easier. What is said of FKGL holds here: it rewards short sentences, however they came about.
+    """
 
     sentences: Sentences = "rules"
     syllables: Syllables = "rules"
 
     name: ClassVar[str] = "flesch"
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("flesch", "words_per_sentence", "syllables_per_word")
 
     @staticmethod
@@ -86,7 +96,10 @@ class Flesch(Formula):
 
 @dataclass(frozen=True, repr=False)
 class Ari(Formula):
-    """Automated readability index: characters per word and words per sentence, as a US school year."""
+    """Automated readability index: characters per word and words per sentence, as a US school year.
+
+    It counts no syllables, so it needs no rules of English pronunciation; otherwise as blind as FKGL.
+    """
 
     sentences: Sentences = "rules"
 
@@ -116,7 +129,11 @@ class ColemanLiau(Formula):
 
 @dataclass(frozen=True, repr=False)
 class Smog(Formula):
-    """SMOG grade: how many words of three or more syllables there are in thirty sentences."""
+    """SMOG grade: how many words of three or more syllables there are in thirty sentences.
+
+    It was fitted on samples of thirty sentences, and other amounts are scaled to thirty; for a single sentence it says
+    little.
+    """
 
     sentences: Sentences = "rules"
     syllables: Syllables = "rules"
@@ -132,7 +149,11 @@ class Smog(Formula):
 
 @dataclass(frozen=True, repr=False)
 class GunningFog(Formula):
-    """Gunning fog index: words per sentence and the share of complex words, as years of schooling."""
+    """Gunning fog index: words per sentence and the share of complex words, as years of schooling.
+
+    Complex words have three or more syllables and are no proper nouns, no compounds of short words and not long only
+    by -es, -ed or -ing. Without a tagger every capitalised word passes for a proper noun.
+    """
 
     sentences: Sentences = "rules"
     syllables: Syllables = "rules"
@@ -144,3 +165,76 @@ class GunningFog(Formula):
     def formula(sentences: Floats, words: Floats, hard: Floats) -> tuple[Floats, ...]:
         length, share = ratio(words, sentences), 100 * ratio(hard, words)
         return 0.4 * (length + share), length, share  # Gunning 1952
+
+
+_COUNTED = ("sentences", "words", "syllables", "letters", "polysyllables", "monosyllables", "long")
+
+
+@dataclass(frozen=True, repr=False)
+class Readability(Metric):
+    """A published readability formula of the language that the texts are in.
+
+    ``formula`` names one that is published for the ``language``; without a name it is the first: flesch (en), amstad
+    (de; also wiener1 to wiener4), kandel_moles (fr), fernandez_huerta (es; also szigriszt), gulpease (it; also
+    flesch_vacca), flesch_portuguese (pt), douma (nl; also brouwer), and lix in all of them. Which side is better
+    depends on the formula. ``syllables=hyphenation`` counts as hyphenation patterns part words (English: ``cmudict``).
+    """
+
+    formula: str = ""
+    language: str = "en"
+    sentences: Sentences = "rules"
+    syllables: AnySyllables = "rules"
+
+    name: ClassVar[str] = "readability"
+    main_outputs: ClassVar[tuple[str, ...]] = ("readability", "words_per_sentence", "syllables_per_word")
+    outputs: ClassVar[tuple[str, ...]] = (
+        *main_outputs, "long_words_percent", "polysyllables_percent", "monosyllables_percent", "words", "sentences",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.language == "en" and self.formula not in language("en").formulas:  # a formula knows its language
+            its = (code for code in CODES if self.formula in language(code).formulas)
+            object.__setattr__(self, "language", next(its, "en"))
+        known = language(self.language).formulas
+        if self.formula and self.formula not in known:
+            raise unknown_value(f"with language={self.language}, formula", self.formula, known)
+        if not self.formula:
+            object.__setattr__(self, "formula", next(iter(known)))
+        object.__setattr__(self, "better", self.published.better)
+
+    def in_language(self, code: str) -> "Readability":
+        """The same in another language: its usual formula in place of the usual one here, or the one that was named."""
+        usual = self.formula == next(iter(language(self.language).formulas))
+        return replace(self, language=code, formula="" if usual else self.formula)
+
+    @property
+    def published(self) -> ReadabilityFormula:
+        """The formula, and who published it."""
+        return language(self.language).formulas[self.formula]
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        rows = counts.count(outputs, split=self.sentences, syllable=self.syllables, language=self.language)
+        return rows[:, [counts.COLUMNS.index(name) for name in _COUNTED]].astype(np.float64)
+
+    def score(self, totals: Floats) -> Floats:
+        quantities = _quantities(totals)
+        value = np.full(totals.shape[:-1], self.published.constant)
+        for name, coefficient in self.published.coefficients.items():
+            value = value + coefficient * quantities[name]
+        sizes = {"readability": value, "words": totals[..., 1], "sentences": totals[..., 0]}
+        return np.stack([(sizes | quantities)[name] for name in self.outputs], axis=-1)
+
+
+def _quantities(totals: Floats) -> dict[str, Floats]:
+    """What formulas are made of, by name; undefined where there are no words."""
+    sentences, words, syllables, letters, polysyllables, monosyllables, long = np.moveaxis(totals, -1, 0)
+    return {
+        "words_per_sentence": ratio(words, sentences),
+        "sentences_per_word": ratio(sentences, words),
+        "syllables_per_word": ratio(syllables, words),
+        "letters_per_word": ratio(letters, words),
+        "polysyllables_percent": 100 * ratio(polysyllables, words),
+        "monosyllables_percent": 100 * ratio(monosyllables, words),
+        "long_words_percent": 100 * ratio(long, words),
+    }

@@ -4,10 +4,17 @@ SARI (Xu et al. 2016) rewards n-grams that are added, kept and deleted as the re
 implementations filled it differently: what counts as correct, at which level averages are taken, what 0/0 is, and how
 text is tokenised. The same output differs by up to 30 points. Here each is a parameter; ``plainly metrics sari
 --explain`` shows them side by side.
+
+The counts are (items, operation, order, …) arrays, operations in the order add, keep, delete. S, C, R are occurrences
+of an n-gram in source, output, references; k is the number of references. Deletions need no look at n-grams that the
+output lacks: what is not kept is deleted, so sums over the source, made once, are enough.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -15,14 +22,11 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadSpec
 from plainly.core.evalset import EvalSet
-from plainly.core.files import read_shipped
-from plainly.core.metric import Better, Floats, Needs
-from plainly.core.registry import choice
-from plainly.metrics import sari_counts as counts
-from plainly.metrics.means import CheckedMetric, ratio
-from plainly.text import ngrams
-from plainly.text.ngrams import ORDER
-from plainly.text.tokenise import TOKENISERS
+from plainly.core.metric import Floats, Metric, Needs, ratio
+from plainly.text import ngrams, sentences
+from plainly.text.ngrams import ORDER, Block, Counts, Match, Numbers, add_up
+from plainly.text.ragged import Ints
+from plainly.text.tokenise import TOKENISERS, tokens_13a
 
 Variant = Literal["easse", "star", "xu", "xu-modified", "hf", "t2t", "joshua", "d-sari", "d-sari-paper"]
 OPERATIONS = ("add", "keep", "delete")
@@ -30,31 +34,94 @@ OPERATIONS = ("add", "keep", "delete")
 
 @dataclass(frozen=True)
 class VariantRules:
-    """What a variant fixes, as ``sari.toml`` says."""
+    """What a variant fixes."""
 
-    level: Literal["corpus", "sentence"]
-    delete: str
+    level: Literal["corpus", "sentence"]  # whether counts are summed over the corpus or scores over sentences
+    delete: Literal["f1", "precision"]
     tokenize: str
     why: str
-    blank_token: bool = False
-    raw_source: bool = False
+    blank_token: bool = False  # an empty text is one empty token, as str.split(" ") has it
+    raw_source: bool = False  # the source is not tokenised
 
 
-VARIANTS = {name: VariantRules(**rules) for name, rules in read_shipped(__file__, "sari.toml").items()}
+VARIANTS: dict[Variant, VariantRules] = {
+    "easse": VariantRules(
+        "corpus", "f1", "13a", "counts summed over the corpus, F1 for all three operations; 0/0 is 0"
+    ),
+    "star": VariantRules(
+        "corpus", "f1", "13a", "as easse, but the source is not tokenised (EASSE's legacy)", raw_source=True
+    ),
+    "xu": VariantRules(
+        "sentence",
+        "precision",
+        "spaces",
+        "the authors' SARI.py: mean over sentences of ratios averaged over n-gram types; delete is precision only",
+        blank_token=True,
+    ),
+    "xu-modified": VariantRules(
+        "sentence",
+        "precision",
+        "spaces",
+        "as xu, but an added n-gram whose words stand in the source in that order is no addition",
+        blank_token=True,
+    ),
+    "hf": VariantRules(
+        "sentence",
+        "precision",
+        "13a",
+        "as xu with 0/0 = 1: full marks where nothing was done, so that a copy of the source scores high",
+        blank_token=True,
+    ),
+    "t2t": VariantRules(
+        "sentence",
+        "precision",
+        "none",
+        "n-grams are present or absent, weighted by the share of references that have them; 0/0 = 1 as in hf",
+    ),
+    "joshua": VariantRules(
+        "corpus",
+        "precision",
+        "none",
+        "keep's recall is cut to a whole number in each sentence and used again as the precision's denominator",
+    ),
+    "d-sari": VariantRules(
+        "sentence",
+        "precision",
+        "spaces",
+        "for documents, as the authors' script: xu with penalties for a wrong length and a wrong number of sentences",
+        blank_token=True,
+    ),
+    "d-sari-paper": VariantRules(
+        "sentence",
+        "precision",
+        "13a",
+        "for documents, by the paper's equations: lengths in tokens, and averages over references that are "
+        "not cut to whole numbers",
+        blank_token=True,
+    ),
+}
 _PARTS = tuple(
     f"{operation}{n}{suffix}" for operation in OPERATIONS for n in range(1, ORDER + 1) for suffix in ("", "_p", "_r")
 )
 
 
 @dataclass(frozen=True, repr=False)
-class Sari(CheckedMetric):
-    """SARI on 0–100, with add, keep and delete, and each of them for n = 1 to 4 with precision (_p) and recall (_r)."""
+class Sari(Metric):
+    """SARI on 0–100, with add, keep and delete, and each of them for n = 1 to 4 with precision (_p) and recall (_r).
+
+    Compares output, source and references, so it can reward a change, unlike BLEU; but it compares words only: it sees
+    neither meaning nor grammar, and a fluent sentence in other words than the references' scores low.
+
+    Parameters left at ``auto`` follow the variant. ``reference_count`` counts every item as having that many
+    references, the missing ones saying nothing: it reproduces numbers that were published from files with blank
+    references, and should not be used otherwise.
+    """
 
     name: ClassVar[str] = "sari"
     needs: ClassVar[Needs] = frozenset({"source", "references"})
-    better: ClassVar[Better] = "higher"
     outputs: ClassVar[tuple[str, ...]] = ("sari", *OPERATIONS, *_PARTS)
-    shown: ClassVar[tuple[str, ...]] = ("sari", *OPERATIONS)
+    main_outputs: ClassVar[tuple[str, ...]] = ("sari", *OPERATIONS)
+    choices: ClassVar[Mapping[str, Collection[str]]] = {"tokenize": ("auto", *TOKENISERS)}
 
     variant: Variant = "easse"
     delete: Literal["auto", "f1", "precision"] = "auto"
@@ -65,7 +132,6 @@ class Sari(CheckedMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice(self.tokenize, ("auto", *TOKENISERS), parameter="tokenize")
         if self.average == "paper" and self.variant not in ("easse", "star"):
             raise BadSpec(f"average=paper is defined for easse and star, not for {self.variant}.")
         if self.delete == "f1" and self.variant in ("hf", "t2t", "joshua"):
@@ -74,8 +140,7 @@ class Sari(CheckedMetric):
             raise BadSpec("reference_count is 0 (as many as there are) or the number to count.")
 
     @property
-    def counts_references(self) -> npt.NDArray[np.bool_] | None:
-        """Which columns of a row count every reference, so that with half of them they are half as large."""
+    def reference_columns(self) -> npt.NDArray[np.bool_] | None:
         if self.variant not in ("easse", "star"):
             return None
         return np.array([name != "add" for name in OPERATIONS for _ in range(3 * ORDER)] + [False])
@@ -102,34 +167,32 @@ class Sari(CheckedMetric):
             return ratio(totals[..., :-1], totals[..., -1:])
         by_order = totals[..., :-1].reshape(*totals.shape[:-1], len(OPERATIONS), ORDER, 3)
         if self.variant == "joshua":
-            parts = counts.joshua_parts(by_order)
+            parts = joshua_parts(by_order)
         else:
-            parts = counts.count_parts(by_order, precision_only=self._deletes_by_precision)
+            parts = count_parts(by_order, precision_only=self._deletes_by_precision)
         paper = self.average == "paper"
-        operations = (
-            counts.paper_average(parts, self._deletes_by_precision) if paper else _mean_of_orders(parts[..., 0])
-        )
+        operations = paper_average(parts, self._deletes_by_precision) if paper else _mean_of_orders(parts[..., 0])
         scores = _assemble(parts, operations)
         scores[totals[..., -1] == 0] = np.nan
         return scores
 
     def _block_rows(self, evalset: EvalSet, block: ngrams.Block, outputs: Sequence[str]) -> Floats:
         match = ngrams.match(block, outputs)
-        side = counts.ReferenceSide(block, self.reference_count)
+        side = ReferenceSide(block, self.reference_count)
         if VARIANTS[self.variant].level == "corpus":
-            measure = counts.joshua_counts if self.variant == "joshua" else counts.easse_counts
+            measure = joshua_counts if self.variant == "joshua" else easse_counts
             return measure(match, side).reshape(len(block), 9 * ORDER)
         if self.variant == "t2t":
-            parts = counts.t2t_parts(match, side)
+            parts = t2t_parts(match, side)
         else:
             modified, as_hf = self.variant == "xu-modified", self.variant == "hf"
-            spurious = counts.spurious_additions(evalset, block, outputs) if modified else 0.0
+            spurious = spurious_additions(evalset, block, outputs) if modified else 0.0
             precision_only = self._deletes_by_precision
-            parts = counts.xu_parts(match, side, precision_only=precision_only, as_hf=as_hf, spurious=spurious)
+            parts = xu_parts(match, side, precision_only=precision_only, as_hf=as_hf, spurious=spurious)
         operations = parts[..., 0].mean(axis=-1)
         if self.variant.startswith("d-sari"):
             exact = self.variant == "d-sari-paper"
-            operations = operations * counts.document_penalties(evalset, block, outputs, exact=exact)
+            operations = operations * document_penalties(evalset, block, outputs, exact=exact)
         return _assemble(parts, operations)
 
 
@@ -143,3 +206,303 @@ def _assemble(parts: Floats, operations: Floats) -> Floats:
     sari = operations.mean(axis=-1, keepdims=True)
     flat = parts.reshape(*parts.shape[:-3], 9 * ORDER)
     return np.asarray(100 * np.concatenate((sari, operations, flat), axis=-1))
+
+
+Sums = tuple[Floats, Floats, Floats]  # of add, keep and delete
+
+
+def _kept_with_block(build: Callable[[ReferenceSide], Floats]) -> cached_property[Floats]:
+    """A sum that is made when it is first asked for and kept with the block, since it is the same for every output."""
+
+    def get(side: ReferenceSide) -> Floats:
+        kept, key = side.block.kept_sums, (build.__name__, side.reference_count)
+        if key not in kept:
+            kept[key] = build(side)
+        return kept[key]
+
+    return cached_property(get)
+
+
+@dataclass(frozen=True)
+class ReferenceSide:
+    """Sums over sources and references alone, (items, ORDER) each."""
+
+    block: Block
+    reference_count: int  # 0: as many as there are
+
+    @cached_property
+    def k(self) -> Ints:
+        """References per item."""
+        return np.full(len(self.block), self.reference_count) if self.reference_count else self.block.reference_counts
+
+    @_kept_with_block
+    def repeated(self) -> Floats:
+        """Σ kS."""
+        return self.block.total(self.block.source) * self.k[:, None]
+
+    @_kept_with_block
+    def kept(self) -> Floats:
+        """Σ min(kS, R)."""
+        return self._total(self._kept)
+
+    @_kept_with_block
+    def kept_types(self) -> Floats:
+        """N-grams with min(kS, R) > 0."""
+        return self._total(self._kept > 0)
+
+    @_kept_with_block
+    def source_types(self) -> Floats:
+        return self._total(None)
+
+    @_kept_with_block
+    def added_types(self) -> Floats:
+        """N-grams of references that the source lacks."""
+        return self.block.total(None) - self.source_types
+
+    @_kept_with_block
+    def deleted_types(self) -> Floats:
+        """N-grams with kS > R."""
+        return self._total(self._repeated > self._kept)
+
+    @_kept_with_block
+    def delete_ratio(self) -> Floats:
+        """Σ max(kS − R, 0)/kS: deletion precision if the output kept nothing."""
+        return self._total((self._repeated - self._kept) / self._repeated)
+
+    @_kept_with_block
+    def kept_weight(self) -> Floats:
+        """Σ over source n-grams of the share of references that contain it."""
+        return self._total(self.block.reference_texts[self._in_source] / self.nonempty.reshape(-1)[self._cell])
+
+    @_kept_with_block
+    def nonempty(self) -> Floats:
+        """References that have any n-gram of that order, 1 where none has."""
+        orders = np.arange(1, ORDER + 1)
+        nonempty: Ints = (self.block.reference_lengths[:, :, None] >= orders).sum(axis=1)
+        return np.maximum(nonempty, 1).astype(np.float64)
+
+    # Of each n-gram of the sources: where it is, where it is added up, kS and min(kS, R).
+
+    @cached_property
+    def _in_source(self) -> npt.NDArray[np.intp]:
+        return np.flatnonzero(self.block.source > 0)
+
+    @cached_property
+    def _cell(self) -> Counts:
+        return self.block.cell[self._in_source]
+
+    @cached_property
+    def _repeated(self) -> Ints:
+        return self.block.source[self._in_source] * self.k[self._cell // ORDER]
+
+    @cached_property
+    def _kept(self) -> Ints:
+        return np.minimum(self._repeated, self.block.reference_sum[self._in_source])
+
+    def _total(self, values: Numbers | None) -> Floats:
+        return add_up(self._cell, values, self.block)
+
+
+def easse_counts(match: Match, side: ReferenceSide) -> Floats:
+    """[correct, by the output, by the references] for each operation and order: (items, 3, ORDER, 3)."""
+    block = match.block
+    source = block.source[match.where]
+    in_source = np.flatnonzero(source > 0)
+    cell = match.cell[in_source]
+    kept = np.minimum(source, match.count)[in_source] * side.k[cell // ORDER]
+    references = block.reference_sum[match.where[in_source]]
+    keep_good, keep_total = add_up(cell, np.minimum(kept, references), block), add_up(cell, kept, block)
+    counts = np.empty((len(block), 3, ORDER, 3))
+    counts[:, 0, :, 0] = match.total(None) - add_up(cell, None, block)
+    counts[:, 0, :, 1] = counts[:, 0, :, 0] + match.others
+    counts[:, 0, :, 2] = side.added_types
+    counts[:, 1, :, 0] = keep_good
+    counts[:, 1, :, 1] = keep_total
+    counts[:, 1, :, 2] = side.kept
+    # min(kS − kept by output, kS − kept by references), summed, by inclusion and exclusion.
+    counts[:, 2, :, 0] = side.repeated - keep_total - side.kept + keep_good
+    counts[:, 2, :, 1] = side.repeated - keep_total
+    counts[:, 2, :, 2] = side.repeated - side.kept
+    return counts
+
+
+def joshua_counts(match: Match, side: ReferenceSide) -> Floats:
+    """As ``easse_counts``, but keep carries Joshua's statistics, the second cut to a whole number per sentence."""
+    counts = easse_counts(match, side)
+    kept, good, all_kept = _keep(match, side)
+    precision, recall = match.total(_ratio(good, kept)), match.total(_ratio(good, all_kept))
+    # Rounded first: a sum that is whole but for the order in which floats were added must not lose one.
+    counts[:, 1, :, 0] = np.floor(np.round(1_000_000 * precision, 3)) / 1_000_000
+    counts[:, 1, :, 1] = np.floor(np.round(recall, 9))
+    counts[:, 1, :, 2] = side.kept_types
+    return counts
+
+
+def count_parts(counts: Floats, *, precision_only: bool) -> Floats:
+    """[score, precision, recall] from counts; delete's score is its precision or its F1. 0/0 is 0."""
+    precision = _ratio(counts[..., 0], counts[..., 1])
+    recall = _ratio(counts[..., 0], counts[..., 2])
+    return _parts(precision, recall, precision_only=precision_only)
+
+
+def joshua_parts(counts: Floats) -> Floats:
+    parts = count_parts(counts, precision_only=True)
+    keep = counts[..., 1, :, :]
+    precision, recall = _ratio(keep[..., 0], keep[..., 1]), _ratio(keep[..., 1], keep[..., 2])
+    parts[..., 1, :, :] = np.stack((_f1(precision, recall), precision, recall), axis=-1)
+    return parts
+
+
+def paper_average(parts: Floats, precision_only: bool) -> Floats:
+    """Scores of the operations as the paper writes them: precision and recall averaged over n, then F1."""
+    precision, recall = parts[..., 1].mean(axis=-1), parts[..., 2].mean(axis=-1)
+    scores = _f1(precision, recall)
+    if precision_only:
+        scores[..., 2] = precision[..., 2]
+    return scores
+
+
+def xu_parts(
+    match: Match, side: ReferenceSide, *, precision_only: bool, as_hf: bool = False, spurious: Floats | float = 0.0
+) -> Floats:
+    """Xu et al.'s SARI.py for every item: (items, 3, ORDER, [score, precision, recall]).
+
+    ``as_hf`` is Hugging Face evaluate's sari: 0/0 is 1, and keep's recall is over occurrences instead of types.
+    """
+    kept, good, all_kept = _keep(match, side)
+    keep_good = match.total(_ratio(good, kept))
+    recalled, to_recall = (good, side.kept) if as_hf else (_ratio(good, all_kept), side.kept_types)
+    added, add_good = _additions(match)
+    add_good = add_good - spurious
+    delete_good, delete_types = _deletions(match, side)
+    return _sentence_parts(
+        correct=(add_good, keep_good, delete_good),
+        by_output=(added, match.total(kept > 0), delete_types),
+        recalled=(add_good, match.total(recalled), delete_good),
+        by_references=(side.added_types, to_recall, side.deleted_types),
+        undefined=1.0 if as_hf else 0.0,
+        precision_only=precision_only,
+    )
+
+
+def t2t_parts(match: Match, side: ReferenceSide) -> Floats:
+    """tensor2tensor's sari_hook: n-grams are present or absent; a reference n-gram weighs the share that contain it."""
+    in_source = match.block.source[match.where] > 0
+    share = match.block.reference_texts[match.where] / side.nonempty.reshape(-1)[match.cell]
+    kept_weight, kept_types = match.total(np.where(in_source, share, 0.0)), match.total(in_source)
+    added, add_good = _additions(match)
+    deleted = side.source_types - kept_types
+    delete_good = deleted - (side.kept_weight - kept_weight)
+    correct = (add_good, kept_weight, delete_good)
+    return _sentence_parts(
+        correct=correct,
+        by_output=(added, kept_types, deleted),
+        recalled=correct,
+        by_references=(side.added_types, side.kept_weight, side.source_types - side.kept_weight),
+        undefined=1.0,
+        precision_only=True,
+    )
+
+
+def spurious_additions(evalset: EvalSet, block: Block, outputs: Sequence[str]) -> Floats:
+    """Correct additions that only arise by deletion: their words stand in the source, as cased there, in that order.
+
+    The one count that needs the words themselves; plain Python, since only the variant xu-modified asks for it.
+    """
+    spurious = np.zeros((len(outputs), ORDER))
+    for item, output in enumerate(outputs):
+        source, references = evalset.sources[block.start + item], evalset.references[block.start + item]
+        cased = source.split()
+        texts = [text.lower().split(" ") for text in (source, output, *references)]
+        for order in range(ORDER):
+            in_source, in_output, *in_references = (
+                set(zip(*(words[at:] for at in range(order + 1)), strict=False)) for words in texts
+            )
+            for gram in (in_output - in_source) & set().union(*in_references):
+                rest = iter(cased)
+                spurious[item, order] += all(word in rest for word in gram if word)
+    return spurious
+
+
+def document_penalties(evalset: EvalSet, block: Block, outputs: Sequence[str], *, exact: bool) -> Floats:
+    """D-SARI's factors for add, keep and delete (Sun, Jin and Wan 2021): (items, 3).
+
+    The authors' script counts what stands between spaces and cuts averages over references to whole numbers; the
+    ``exact`` reading of the paper's equations counts tokens and cuts nothing.
+    """
+    penalties = np.ones((len(outputs), 3))
+
+    def words(text: str) -> int:
+        return max(sum(len(tokens_13a(chunk)) for chunk in text.split()), 1) if exact else len(text.split(" "))
+
+    def average(numbers: Iterable[int]) -> float:
+        counted = list(numbers)
+        return sum(counted) / len(counted) if exact else sum(counted) // len(counted)
+
+    for item, output in enumerate(outputs):
+        source, references = evalset.sources[block.start + item], evalset.references[block.start + item]
+        length, source_length = words(output), words(source)
+        reference_length = average(map(words, references))
+        written = sentences.count(output)
+        expected = average(map(sentences.count, references))
+        short = np.exp((length - reference_length) / length) if length < reference_length else 1.0  # LP1
+        excess = reference_length - length
+        long = np.exp(excess / max(source_length - reference_length, 1)) if length > reference_length else 1.0  # LP2
+        splits = np.exp(-abs(expected - written) / max(expected, written, 1))  # SLP
+        penalties[item] = (short, long * splits, long)
+    return penalties
+
+
+def _keep(match: Match, side: ReferenceSide) -> tuple[Ints, Ints, Ints]:
+    """For the output's n-grams: min(kS, kC), min(kS, kC, R), min(kS, R)."""
+    source, references = match.block.source[match.where], match.block.reference_sum[match.where]
+    k = side.k[match.cell // ORDER]
+    kept = np.minimum(source, match.count) * k
+    return kept, np.minimum(kept, references), np.minimum(source * k, references)
+
+
+def _additions(match: Match) -> tuple[Floats, Floats]:
+    """N-gram types that the output adds, and those of them that a reference has."""
+    good = match.total(match.block.source[match.where] == 0)
+    return good + match.others, good
+
+
+def _deletions(match: Match, side: ReferenceSide) -> tuple[Floats, Floats]:
+    """Σ over deleted types of max(kS − kC − R, 0)/(kS − kC), and how many types are deleted at least in part.
+
+    ``side.delete_ratio`` has the sum for an output that keeps nothing; what the output does keep is put right.
+    """
+    source, references = match.block.source[match.where], match.block.reference_sum[match.where]
+    k = side.k[match.cell // ORDER]
+    repeated = source * k
+    deleted = np.maximum(repeated - match.count * k, 0)
+    if_all_gone = np.maximum(repeated - references, 0) / np.maximum(repeated, 1)
+    ratio = np.maximum(deleted - references, 0) / np.maximum(deleted, 1)
+    good = side.delete_ratio + match.total(ratio - if_all_gone)
+    types = side.source_types - match.total((source > 0) & (deleted == 0))
+    return np.maximum(good, 0.0), types
+
+
+def _sentence_parts(
+    *, correct: Sums, by_output: Sums, recalled: Sums, by_references: Sums, undefined: float, precision_only: bool
+) -> Floats:
+    """Precision is correct by output, recall recalled by references; ``undefined`` is what 0/0 is."""
+    precision = _ratio(np.stack(correct, axis=1), np.stack(by_output, axis=1), undefined)
+    recall = _ratio(np.stack(recalled, axis=1), np.stack(by_references, axis=1), undefined)
+    return _parts(precision, recall, precision_only=precision_only)
+
+
+def _parts(precision: Floats, recall: Floats, *, precision_only: bool) -> Floats:
+    score = _f1(precision, recall)
+    if precision_only:
+        score[..., 2, :] = precision[..., 2, :]
+    return np.stack((score, precision, recall), axis=-1)
+
+
+def _ratio(numerator: Floats | Ints, denominator: Floats | Ints, undefined: float = 0.0) -> Floats:
+    ratio: Floats = np.full(np.shape(numerator), undefined)
+    return np.divide(numerator, denominator, out=ratio, where=denominator > 0)
+
+
+def _f1(precision: Floats, recall: Floats) -> Floats:
+    return _ratio(2 * precision * recall, precision + recall)

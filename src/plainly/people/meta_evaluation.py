@@ -9,13 +9,11 @@ from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, unseen
-from plainly.core.registry import METRICS, split_specs
-from plainly.core.registry import metric as checked_metric
+from plainly.core.registry import split_specs
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling, check_sampling
 from plainly.data import diagnose
 from plainly.metrics.evidence import for_methods, is_ours
-from plainly.metrics.languages import in_language
 from plainly.people import Judgements, RatingsLike, take, usual_dimension
 from plainly.people.agreement import RaterAgreement, rated_by_several
 from plainly.people.agreement import agreement as rater_agreement
@@ -25,6 +23,7 @@ from plainly.people.metric_scores import MetricScores, read_scores, score_units,
 from plainly.people.statistics import Slicing, correlate_metrics
 from plainly.people.subset import Filter
 from plainly.people.summary import described
+from plainly.scoring.evaluate import resolve_metrics
 
 UnitChoice = Literal["items", "systems", "both"]
 _UNITS: dict[str, tuple[Unit, ...]] = {"items": ("item",), "systems": ("system",), "both": ("item", "system")}
@@ -133,19 +132,18 @@ def _remarks(judgements: Judgements, metrics: Sequence[str | Metric], scores: st
     """Which models of ours read, and which metrics do not work in the language of what was rated; scores from a file
     are anybody's."""
     texts = list(judgements.outputs.values())
-    specs = [spec for metric in metrics for spec in split_specs(metric if isinstance(metric, str) else repr(metric))]
-    known = [
-        str(in_language(spec, judgements.language))
-        for spec in specs
-        if scores is None and spec.partition("(")[0] in METRICS
-    ]
     evalset = EvalSet.of(items=len(texts), language=judgements.language)
-    ours = [Note(f"{for_methods(metric, spec)}.") for spec in known if is_ours(metric := checked_metric(spec))]
-    return (*ours, *diagnose(evalset, {"": texts}, known, quick=True, only=("metric-language",)))
+    resolved = resolve_metrics(_split(metrics), evalset) if scores is None else {}
+    ours = [Note(f"{for_methods(metric, spec)}.") for spec, metric in resolved.items() if is_ours(metric)]
+    return (*ours, *diagnose(evalset, {"": texts}, resolved, quick=True, only=("metric-language",)))
 
 
 def _several(names: str | Sequence[Any]) -> Sequence[Any]:
     return [names] if isinstance(names, str) else names
+
+
+def _split(metrics: Sequence[str | Metric]) -> list[str | Metric]:
+    return [spec for metric in metrics for spec in (split_specs(metric) if isinstance(metric, str) else [metric])]
 
 
 def _scores(
@@ -158,11 +156,8 @@ def _scores(
 ) -> list[MetricScores]:
     """The scores of all outputs rated on a dimension: one set for each set of references, or those of a file."""
     units = judgements[dimension].units()
-    asked = [spec for metric in metrics for spec in (split_specs(metric) if isinstance(metric, str) else [metric])]
-    specs = [in_language(spec, judgements.language) for spec in asked] if judgements.language else asked
     if path is not None:
-        return [read_scores(units, path, metrics=[str(spec) for spec in specs])]
-    for spec in specs:
-        checked_metric(spec)
+        return [read_scores(units, path, metrics=[str(spec) for spec in _split(metrics)])]
+    specs = resolve_metrics(_split(metrics), EvalSet.of(items=0, language=judgements.language))
     wanted: Sequence[str | None] = list(judgements.references) if "each" in references else references
     return [score_units(judgements, units, specs, references=name, progress=progress) for name in wanted or [None]]

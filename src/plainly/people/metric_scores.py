@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Better, Metric
+from plainly.core.metric import Better, Metrics
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note
 from plainly.people.ratings import Judgements, Units
@@ -78,7 +78,7 @@ class MetricScores:
 def score_units(
     judgements: Judgements,
     units: Units,
-    specs: Sequence[str | Metric],
+    specs: Metrics,
     *,
     references: str | None = None,
     progress: Progress = unseen,

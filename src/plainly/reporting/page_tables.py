@@ -28,7 +28,7 @@ def score_table(overview: Overview) -> dict[str, Any]:
         name = spec if headline == metric.name else f"{spec}: {headline}"
         columns.append({"name": name, "hint": direction(metric), "part": False, "better": metric.better})
         shown.append((spec, headline, False))
-        for part in getattr(metric, "shown", ()):
+        for part in metric.main_outputs:
             if part != headline:
                 columns.append({"name": part, "hint": spec, "part": True, "better": "neither"})
                 shown.append((spec, part, True))

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from plainly.core.formatting import counted, listed, number
+from plainly.core.metric import OutputMetric
 from plainly.core.result import Note
 from plainly.metrics.evidence import evidence, for_methods, is_ours
 from plainly.metrics.readability import Fkgl
+from plainly.scoring.evaluate import checked_metrics, resolve_metrics
 from plainly.scoring.scores import Evaluation
 
 # EASSE's number is computed beside ours for so many items at most, and said where it is so far from ours.
@@ -16,7 +18,8 @@ _MOST_ITEMS, _APART = 5000, 0.05
 
 def remarks(evaluation: Evaluation) -> list[Note]:
     """All of it, metric by metric."""
-    return [note for spec in evaluation.metrics for note in _of_metric(evaluation, spec)] + list(_unkept())
+    of_metrics = [note for spec in evaluation.metrics for note in _of_metric(evaluation, spec)]
+    return [*of_metrics, *_left_out(evaluation), *_unkept()]
 
 
 def _of_metric(evaluation: Evaluation, spec: str) -> Iterator[Note]:
@@ -38,11 +41,9 @@ def _of_metric(evaluation: Evaluation, spec: str) -> Iterator[Note]:
         )
     if isinstance(metric, Fkgl):
         yield from _other_fkgl(evaluation, spec, metric)
-    if hasattr(metric, "in_pieces"):
-        long = {system or "the outputs": metric.in_pieces(scores.totals) for system, scores in of_systems.items()}
-        said = [f"{count} of {system}" for system, count in long.items() if count]
-        if said:
-            yield Note(f"{spec}: items longer than the model's window were read in pieces ({listed(said)}).")
+    long = {system or "the outputs": metric.count_long_items(scores.totals) for system, scores in of_systems.items()}
+    if said := [f"{count} of {system}" for system, count in long.items() if count]:
+        yield Note(f"{spec}: items longer than the model's window were read in pieces ({listed(said)}).")
 
 
 def _other_fkgl(evaluation: Evaluation, spec: str, metric: Fkgl) -> Iterator[Note]:
@@ -62,6 +63,29 @@ def _other_fkgl(evaluation: Evaluation, spec: str, metric: Fkgl) -> Iterator[Not
             f"{spec}{name} is {number(ours)} here and {number(theirs)} in EASSE, which counts punctuation as words "
             f"and syllables in its own way. For EASSE's number: metrics={repr(other)!r}"
         )
+
+
+def _left_out(evaluation: Evaluation) -> Iterator[Note]:
+    """What was not computed because there are no sources or no references, and how to get it."""
+    for spec, metric in evaluation.metrics.items():
+        if isinstance(metric, OutputMetric) and spec != repr(metric):
+            others = [name for name in metric.metric.outputs if name not in metric.outputs]
+            yield Note(
+                f"{spec}: only {listed(list(metric.outputs))} could be computed. For {listed(others)}, add sources "
+                "(sources=).",
+                code="left-out",
+                where=spec,
+            )
+    texts = evaluation.evalset
+    if evaluation.outputs is None or texts.has_sources:
+        return
+    if evaluation.metrics != checked_metrics(resolve_metrics(None, texts), texts):
+        return  # they were named
+    absent, omitted, add = "sources", "sari, edits and splits", "Add sources (sources=)"
+    if not texts.has_references:
+        absent, omitted = "sources and references", "sari, bleu, edits, splits and the gain of sle"
+        add += " and references (references=)"
+    yield Note(f"Without {absent}, these metrics were left out: {omitted}. {add} to compute them.", code="left-out")
 
 
 def _unkept() -> Iterator[Note]:

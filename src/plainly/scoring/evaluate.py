@@ -1,37 +1,27 @@
 """The loop: metrics × systems → scores. Nothing else in plainly loops over metrics."""
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Protocol
+import importlib.util
+from collections.abc import Iterator, Mapping, Sequence
 
 from plainly.core import limits, registry
 from plainly.core.errors import BadInput
 from plainly.core.evalset import Absent, EvalSet
-from plainly.core.metric import Floats, Metric, suited
+from plainly.core.metric import Floats, Metric, Metrics, OutputMetric, TextSource
 from plainly.core.progress import Progress, Tell, silent, unseen, whole
 from plainly.core.sampling import Sampling
-from plainly.scoring.scores import Evaluation, Scores, SystemScores
+from plainly.metrics.languages import in_language
+from plainly.scoring.scores import Evaluation, Scores
 from plainly.scoring.signature import Signature, reference_range
 from plainly.stats.resample import Draws, PoissonResampler, Resampler, interval
 
-__all__ = ["Evaluation", "Scores", "SystemScores", "checked_metrics", "estimated", "evaluate", "measure"]
+__all__ = ["Evaluation", "Metrics", "Scores", "checked_metrics", "evaluate", "measure"]
 
 Outputs = Mapping[str, Sequence[str]]
-Metrics = Sequence[str | Metric] | Mapping[str, Metric]  # specs or values, or values by spec
 DEFAULT = Sampling()
-
-
-class AvailableTexts(Protocol):
-    """What metrics are checked against: an evaluation set, or a corpus in files."""
-
-    @property
-    def has_sources(self) -> bool: ...
-
-    @property
-    def has_references(self) -> bool: ...
-
-    @property
-    def columns(self) -> Collection[str]: ...
+DEFAULT_METRICS = ("sari", "bleu", "fkgl")
+DEFAULT_WITHOUT_REFERENCES = ("fkgl", "edits", "splits")
+DEFAULT_ALONE, DEFAULT_ALONE_LEARNED = ("fkgl", "length"), ("sle.output", "cefr")  # without sources and references
 
 
 def evaluate(
@@ -85,18 +75,13 @@ def measure(
     for system, texts in outputs.items():
         rows: dict[str, Floats] = {}
         absent = [item for item, text in enumerate(texts) if isinstance(text, Absent)]
-        for spec in sorted(metrics, key=lambda spec: reads_less(metrics[spec])):
+        for spec in sorted(metrics, key=lambda spec: not metrics[spec].runs_first):
             with whole(tell, len(evalset)):
                 rows[spec] = metrics[spec].measure(evalset, texts)
             if absent:
                 rows[spec] = rows[spec].copy()
                 rows[spec][absent] = 0.0  # which adds nothing to any sum
         yield system, {spec: rows[spec] for spec in metrics}
-
-
-def reads_less(metric: Metric) -> bool:
-    """Whether a metric asks no more of its model than others, after whom it finds what it asks for remembered."""
-    return not getattr(metric, "reads_most", False)
 
 
 def estimated(evaluation: Evaluation) -> Evaluation:
@@ -130,20 +115,49 @@ def with_intervals(scores: Mapping[str, Scores], draws: Draws, sampling: Samplin
     }
 
 
-def checked_metrics(metrics: Metrics, texts: AvailableTexts | None) -> dict[str, Metric]:
-    """The metrics by spec, each of which finds what it needs in the texts."""
+def resolve_metrics(metrics: Metrics | None, texts: TextSource) -> dict[str, Metric]:
+    """The metrics by spec, in the language of the texts where they have a choice; None means a sensible few."""
+    resolved = registry.metrics(default_specs(texts) if metrics is None else metrics)
+    if not texts.language or all(metric.language in ("", texts.language) for metric in resolved.values()):
+        return resolved
+    translated = {spec: in_language(metric, texts.language, spec) for spec, metric in resolved.items()}
+    return {spec if metric is resolved[spec] else repr(metric): metric for spec, metric in translated.items()}
+
+
+def default_specs(texts: TextSource) -> tuple[str, ...]:
+    """What is scored where no metric is named: as much as sources, references and installed packages allow."""
+    english = texts.language in ("", "en")
+    if texts.has_references:
+        specs = DEFAULT_METRICS if texts.has_sources else DEFAULT_METRICS[1:]
+    elif texts.has_sources:
+        specs = DEFAULT_WITHOUT_REFERENCES
+    else:
+        installed = all(importlib.util.find_spec(package) for package in ("onnxruntime", "tokenizers"))
+        specs = (*DEFAULT_ALONE, *(DEFAULT_ALONE_LEARNED if english and installed else ()))
+    return specs if english else tuple("readability" if spec == "fkgl" else spec for spec in specs)
+
+
+def checked_metrics(metrics: Metrics, texts: TextSource | None) -> dict[str, Metric]:
+    """The metrics by spec, each of which finds what it needs in the texts.
+
+    A metric of which only some outputs can be computed without what is missing (``sle``) is reduced to those.
+    """
     if not metrics:
         raise BadInput("No metric was asked for. See: plainly metrics")
-    if isinstance(metrics, Mapping):
-        chosen = dict(metrics)
-    else:
-        chosen = {spec if isinstance(spec, str) else repr(spec): registry.metric(spec) for spec in metrics}
+    resolved = registry.metrics(metrics)
     if texts is None:
-        return chosen
-    chosen = {spec: suited(metric, texts) for spec, metric in chosen.items()}
-    for spec, metric in chosen.items():
-        if "source" in metric.needs and not texts.has_sources:
+        return resolved
+    available = {*(["source"] if texts.has_sources else []), *(["references"] if texts.has_references else [])}
+    for spec, metric in resolved.items():
+        if metric.reads_columns:
+            resolved[spec] = metric = metric.for_evalset(texts)
+        if metric.needs <= available:
+            continue
+        reduced = next((name for name in metric.outputs if metric.needs_of.get(name, metric.needs) <= available), None)
+        if reduced is not None:
+            resolved[spec] = OutputMetric(metric, reduced)
+        elif "source" in metric.needs and not texts.has_sources:
             raise BadInput(f"{spec} compares with the source, and no sources were given. Add them (sources=).")
-        if "references" in metric.needs and not texts.has_references:
+        else:
             raise BadInput(f"{spec} compares with references, and none were given. Add them (references=).")
-    return chosen
+    return resolved

@@ -172,7 +172,7 @@ def _facts(name: str) -> Record:
         "outputs": list(metric.outputs),
         "parameters": [
             {"name": parameter.name, "default": parameter.default, "values": _values(hints[parameter.name])}
-            for parameter in dataclasses.fields(metric)
+            for parameter in dataclasses.fields(metric)  # type: ignore[arg-type]  # every registered class is a dataclass
             if parameter.init
         ],
     }

@@ -1,7 +1,6 @@
 """Metrics as another tool has them by default, so that a number here can stand beside a number from there."""
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from plainly.core import registry
@@ -9,11 +8,8 @@ from plainly.core.errors import BadInput
 from plainly.core.files import read_shipped
 from plainly.core.formatting import listed
 
-
-@cache
-def presets() -> dict[str, dict[str, Any]]:
-    """By the name that is typed: the tool, and its metrics as specs."""
-    return dict(read_shipped(__file__, "variants.toml")["like"])
+# By the name that is typed: the tool, and its metrics as specs.
+PRESETS: dict[str, dict[str, Any]] = read_shipped(__file__, "variants.toml")["like"]
 
 
 def like(name: str, specs: Sequence[str], *, references: bool = True) -> tuple[list[str], str]:
@@ -21,14 +17,15 @@ def like(name: str, specs: Sequence[str], *, references: bool = True) -> tuple[l
 
     What is written with parameters stays as it is written.
     """
-    tool, its_specs = presets()[name]["name"], presets()[name]["specs"]
+    tool = PRESETS[name]["name"]
+    metrics = registry.metrics(PRESETS[name]["specs"])
     if not specs and not references:
-        its_specs = [spec for spec in its_specs if "references" not in registry.metric(spec).needs]
-        if not its_specs:
+        metrics = {spec: metric for spec, metric in metrics.items() if "references" not in metric.needs}
+        if not metrics:
             raise BadInput(f"The metrics of {tool} need references.")
-    known = {registry.metric(spec).name: spec for spec in its_specs}
-    unknown = [spec for spec in specs if "(" not in spec and spec not in known]
+    by_name = {metric.name: spec for spec, metric in metrics.items()}
+    unknown = [spec for spec in specs if "(" not in spec and spec not in by_name]
     if unknown:
-        raise BadInput(f"{tool} has no {listed(unknown)} that is known here; it has {listed(list(known))}.")
-    chosen = [known.get(spec, spec) for spec in specs] or list(its_specs)
-    return chosen, f"As {tool} computes them by default: {', '.join(chosen)}."
+        raise BadInput(f"{tool} has no {listed(unknown)} that is known here; it has {listed(list(by_name))}.")
+    resolved = [by_name.get(spec, spec) for spec in specs] or list(metrics)
+    return resolved, f"As {tool} computes them by default: {', '.join(resolved)}."

@@ -79,8 +79,7 @@ def _too_narrow(evaluation: Evaluation, drawn: Drawn) -> list[Note]:
     matching = [
         spec
         for spec in drawn
-        if "references" in evaluation.metrics[spec].needs
-        and getattr(evaluation.metrics[spec], "counts_references", None) is None
+        if "references" in evaluation.metrics[spec].needs and evaluation.metrics[spec].reference_columns is None
     ]
     if not matching or most >= _ENOUGH:
         return []
@@ -122,7 +121,7 @@ def _variants(evaluation: Evaluation, specs: Sequence[str], *, halves: int, seed
         variants[spec] = {}
         for system in outputs:
             rows = np.stack([evaluation_of_half[system][spec].rows for evaluation_of_half in measured])
-            counting = getattr(evaluation.metrics[spec], "counts_references", None)
+            counting = evaluation.metrics[spec].reference_columns
             if counting is not None:  # half of the references, half the counts
                 rows = np.where(counting, rows * np.where(size > 0, counts / np.maximum(size, 1), 1.0)[:, None], rows)
             # The mean of a few halves lies nearer to them than the true mean does, hence the factor.

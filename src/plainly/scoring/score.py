@@ -1,14 +1,13 @@
 """Score outputs: texts, files or a frame in, an evaluation out, wherever it was measured."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from plainly.core import registry
 from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Metric
+from plainly.core.metric import Metric, Metrics
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note
 from plainly.core.sampling import Sampling, check_sampling
@@ -16,12 +15,11 @@ from plainly.data import diagnose
 from plainly.io.columns import Columns
 from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
 from plainly.io.units import Unit
-from plainly.metrics.languages import in_language
 from plainly.scoring import references as resampled_references
 from plainly.scoring import sanity as sanity_rows
 from plainly.scoring import subsets
 from plainly.scoring.advice import remarks
-from plainly.scoring.evaluate import estimated, evaluate
+from plainly.scoring.evaluate import estimated, evaluate, resolve_metrics
 from plainly.scoring.references import Over
 from plainly.scoring.scores import Evaluation, SystemScores
 from plainly.scoring.streamed import OnError, evaluate_corpus
@@ -29,9 +27,6 @@ from plainly.streaming.corpus import Corpus
 from plainly.streaming.engines import Engine
 from plainly.streaming.engines import engine as engine_of
 from plainly.text.languages import detection
-
-DEFAULT_METRICS = ("sari", "bleu", "fkgl")
-DEFAULT_WITHOUT_REFERENCES = ("fkgl", "edits", "splits")
 
 
 def score(
@@ -41,7 +36,7 @@ def score(
     outputs: Sequence[str] | Outputs | None = None,
     references: Sequence[Sequence[str]] | None = None,
     evalset: EvalSet | None = None,
-    metrics: str | Sequence[str | Metric] | None = None,
+    metrics: Metrics | None = None,
     ids: Sequence[Any] | None = None,
     groups: Sequence[Any] | None = None,
     columns: Columns | None = None,
@@ -158,7 +153,7 @@ def read_data(
 def measure(
     data: Texts | Corpus | Evaluation,
     *,
-    metrics: str | Sequence[str | Metric] | None = None,
+    metrics: Metrics | None = None,
     intervals: bool = True,
     sampling: Sampling = Sampling(),
     advice: bool = True,
@@ -185,13 +180,13 @@ def measure(
         if data.sampling is None or sampling not in (Sampling(), data.sampling):
             return estimated(dataclasses.replace(data, sampling=sampling))
         return data
-    chosen = chosen_metrics(metrics, data.has_references, data.language)
+    resolved = resolve_metrics(metrics, data if isinstance(data, Corpus) else data.evalset)
     if isinstance(data, Corpus):
         if isinstance(engine, str):
             engine = engine_of(engine, processes=processes, address=address)
         evaluation = evaluate_corpus(
             data,
-            chosen,
+            resolved,
             engine=engine,
             sampling=sampling if intervals else None,
             on_error=on_error,
@@ -204,7 +199,7 @@ def measure(
         evaluation = _checked_corpus(data, evaluation)
     else:
         evaluation = evaluate(
-            data.evalset, data.outputs, chosen, sampling=sampling if intervals else None, progress=progress
+            data.evalset, data.outputs, resolved, sampling=sampling if intervals else None, progress=progress
         )
         evaluation = dataclasses.replace(evaluation, taken=data.notes)
     return dataclasses.replace(evaluation, advise=advise if advice else None)
@@ -222,24 +217,12 @@ def _with_texts(evaluation: Evaluation, texts: Texts) -> Evaluation:
     return dataclasses.replace(evaluation, evalset=texts.evalset, outputs=outputs)
 
 
-def chosen_metrics(
-    metrics: str | Sequence[str | Metric] | None, references: bool, language: str = ""
-) -> Sequence[str | Metric]:
-    """The metrics that were asked for, or a sensible few, in the language of the texts where they have a choice."""
-    if metrics is None:
-        metrics = DEFAULT_METRICS if references else DEFAULT_WITHOUT_REFERENCES
-        if language not in ("", "en"):
-            metrics = ["readability" if spec == "fkgl" else spec for spec in metrics]
-    specs = registry.split_specs(metrics) if isinstance(metrics, str) else metrics
-    return [in_language(spec, language) for spec in specs] if language else specs
-
-
 def advise(evaluation: Evaluation) -> list[Note]:
     """What the metrics are known not to see, and what a quick look finds wrong with the texts."""
     notes = remarks(evaluation)
     if evaluation.outputs is not None:
         written = {system: texts for system, texts in evaluation.outputs.items() if not system.startswith("(")}
-        notes += diagnose(evaluation.evalset, written, evaluation.specs, quick=True)
+        notes += diagnose(evaluation.evalset, written, evaluation.metrics, quick=True)
     return notes
 
 
@@ -251,17 +234,17 @@ def _checked_corpus(corpus: Corpus, evaluation: Evaluation) -> Evaluation:
         aside = evaluation.reading.set_aside if evaluation.reading else 0
         raise BadInput(f"{corpus.name} has no row that can be measured; {aside} were set aside.")
     if evaluation.outputs is None:
-        evaluation = dataclasses.replace(evaluation, taken=_language_of(corpus, evaluation.specs))
+        evaluation = dataclasses.replace(evaluation, taken=_language_of(corpus, evaluation.metrics))
     return evaluation
 
 
-def _language_of(corpus: Corpus, specs: Sequence[str]) -> tuple[Note, ...]:
+def _language_of(corpus: Corpus, metrics: Mapping[str, Metric]) -> tuple[Note, ...]:
     """Whether the metrics work in the language of a corpus that is not held, by its first rows."""
     batch = next((batch for part in corpus.parts for batch in part.read(frozenset({"source"}))), None)
     if batch is None:
         return ()
     evalset = dataclasses.replace(batch.evalset, language=corpus.language)
-    return tuple(diagnose(evalset, batch.outputs, specs, quick=True, only=("metric-language",)))
+    return tuple(diagnose(evalset, batch.outputs, metrics, quick=True, only=("metric-language",)))
 
 
 def _with_sanity_rows(evaluation: Evaluation) -> Evaluation:

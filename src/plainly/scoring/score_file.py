@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from plainly.core import registry, tables
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.files import check_archive, read_whole, write_whole
-from plainly.core.metric import Floats, Metric, suited
+from plainly.core.metric import AdaptedMetric, Floats, Metric, OutputMetric
 from plainly.io.tables import arrow
 from plainly.scoring.scores import Evaluation, Scores
 from plainly.scoring.signature import Signature
@@ -104,30 +104,20 @@ def save(path: str, evaluation: Evaluation) -> None:
     write_whole(path, sink.getvalue())
 
 
-class Saved:
+class SavedMetric(AdaptedMetric):
     """A metric that a file names and that would run a program: its formula is used, the program is not run."""
 
-    measurable = False
-
-    def __init__(self, metric: Metric) -> None:
-        self._metric = metric
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "is_measurable", False)
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         raise BadInput(f"{self!r} was read from a file, and what a file names is not run. Score again to use it.")
 
-    def score(self, totals: Floats) -> Floats:
-        return self._metric.score(totals)
-
-    def __repr__(self) -> str:
-        return repr(self._metric)
-
 
 def _named_in_file(spec: str) -> Metric:
     metric = registry.metric(spec)
-    if not getattr(metric, "runs_programs", False):
-        return metric
-    told = {name: getattr(metric, name) for name in ("name", "needs", "better", "outputs")}
-    return cast(Metric, type("Saved", (Saved,), told)(metric))
+    return SavedMetric(metric) if metric.runs_programs else metric
 
 
 def open_saved(path: str) -> Evaluation:
@@ -152,8 +142,10 @@ def open_saved(path: str) -> Evaluation:
             )
             systems: dict[str, dict[str, Scores]] = {}
             for number, entry in enumerate(about["scores"]):
-                metric = suited(_named_in_file(entry["spec"]), evalset)
                 signature = Signature.parse(entry["signature"])
+                metric = _named_in_file(entry["spec"]).for_evalset(evalset)
+                if not isinstance(metric, OutputMetric) and signature.headline:  # measured without sources
+                    metric = OutputMetric(metric, signature.headline)
                 scores = Scores.of_items(metric, entry["system"], arrays[entry["rows"]], signature)
                 if binned:
                     totals = arrays[f"totals{number}"]

@@ -164,7 +164,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     @property
     def measurable(self) -> tuple[str, ...]:
         """The metrics with which other texts can be measured: not those that a file names and that run programs."""
-        return tuple(spec for spec, metric in self.metrics.items() if getattr(metric, "measurable", True))
+        return tuple(spec for spec, metric in self.metrics.items() if metric.is_measurable)
 
     @property
     def n(self) -> int:
@@ -260,14 +260,16 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
 
     def table(self) -> Table:
         """The scores alone."""
-        shown = {spec: tuple(getattr(metric, "shown", metric.outputs[:1])) for spec, metric in self.metrics.items()}
+        shown = {spec: metric.main_outputs or metric.outputs[:1] for spec, metric in self.metrics.items()}
         header, columns, minor = ["system"], self._counted(), set()
         for spec, names in shown.items():
             minor |= set(range(len(header) + 1, len(header) + len(names)))
             # SARI's headline is called sari; that of edits is called kept, and says so.
             name = self.metrics[spec].name
             header += [spec if output == name else output for output in names]
-            if names[0] != name:
+            if spec.endswith(f".{names[0]}"):
+                header[-len(names)] = spec
+            elif names[0] != name:
                 header[-len(names)] = f"{spec}: {names[0]}"
         rows = []
         for system, of_system in self.systems.items():

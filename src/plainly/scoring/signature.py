@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 
 import plainly
-from plainly.core import metric as protocol
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metric
 
@@ -31,10 +30,10 @@ class Signature:
     def of(cls, metric: Metric, *, data: str, references: tuple[int, int] | None) -> Signature:
         """The signature of a metric on data with this fingerprint."""
         return cls(
-            spec=protocol.spec(metric, full=True),
+            spec=metric.spec(full=True),
             data=data,
             references=references if "references" in metric.needs else None,
-            packages=tuple((package, _version(package)) for package in getattr(metric, "packages", ())),
+            packages=tuple((package, _version(package)) for package in metric.packages),
         )
 
     @classmethod
@@ -55,6 +54,11 @@ class Signature:
             version=fields[at][1] if at < len(fields) else "",
             remarks=tuple(f"{name}:{value}" for name, value in fields[at + 1 :]),
         )
+
+    @property
+    def headline(self) -> str:
+        """The output that the spec names, ``output`` of ``sle(…).output``; empty where it names a whole metric."""
+        return self.spec.rpartition(").")[2] if ")." in self.spec else ""
 
     def __str__(self) -> str:
         parts = [self.spec]

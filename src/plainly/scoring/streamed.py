@@ -11,7 +11,7 @@ import hashlib
 import json
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,6 @@ from typing import Literal
 import numpy as np
 
 import plainly
-from plainly.core import metric as protocol
 from plainly.core import registry
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet, shown_fingerprint
@@ -67,7 +66,7 @@ class Measure:
         number, part = task
         totals = Totals()
         writer = SegmentWriter(Path(self.segments) / f"part-{number:06d}.parquet") if self.segments else None
-        aims = any(hasattr(metric, "for_set") for metric in self.metrics.values())  # which a column may say
+        aims = any(metric.reads_columns for metric in self.metrics.values())
         for batch in part.read(self.needs, rest=self.held or aims):
             if batch.bad and self.on_error == "stop":
                 raise batch.bad[0].error()
@@ -253,9 +252,9 @@ class _Run:
             self._path.unlink(missing_ok=True)
 
 
-def run_key(corpus: Corpus, specs: Iterable[str | Metric]) -> str:
+def run_key(corpus: Corpus, metrics: Metrics) -> str:
     """What tells a run from others: the files, the metrics and the version; the name of its state."""
-    chosen = [protocol.spec(registry.metric(spec), full=True) for spec in specs]
+    chosen = [metric.spec(full=True) for metric in registry.metrics(metrics).values()]
     return hashlib.sha256(json.dumps([corpus.identity, chosen, plainly.__version__]).encode()).hexdigest()[:16]
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import plainly
 from plainly import data
-from plainly.core import metric as protocol
 from plainly.core import registry
 from plainly.core.errors import BadInput
 from plainly.learned import encoder
@@ -82,7 +81,7 @@ def family(system: str) -> str:
 
 def is_learned(spec: str) -> bool:
     """Whether a metric reads with a model."""
-    return hasattr(registry.metric(spec), "batch_tolerance")
+    return registry.metric(spec).learned
 
 
 def digest(*parts: object) -> str:
@@ -92,7 +91,7 @@ def digest(*parts: object) -> str:
 
 def models(*specs: str) -> str:
     """Which shipped models these metrics read with, by what is said of them: new weights are another model."""
-    names = {str(getattr(registry.metric(spec), "model", "")) for spec in specs}
+    names = {registry.metric(spec).model or "" for spec in specs}
     cards = [_MODELS / name / "model.json" for name in sorted(names) if name]
     return digest([card.read_bytes().hex() for card in cards if card.is_file()])
 
@@ -109,9 +108,9 @@ def content(name: str) -> str:
 
 def identity(spec: str) -> str:
     """All that a metric's numbers depend on beside the texts: its parameters and its model."""
-    return f"{protocol.spec(registry.metric(spec), full=True)} {models(spec)}"
+    return f"{registry.metric(spec).spec(full=True)} {models(spec)}"
 
 
 def _at_hand(spec: str) -> bool:
-    model = getattr(registry.metric(spec), "model", "")
+    model = registry.metric(spec).model
     return model not in (encoder.SHIPPED, encoder.JUDGE) or (_MODELS / model / "model.onnx").is_file()

@@ -4,7 +4,6 @@ Each piece (a metric on a set, a trick on a metric, a metric beside people, a pa
 of this package; its answer is kept, so that what was stopped goes on and what is known is not asked again.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ import plainly
 from plainly import data
 from plainly.core import registry
 from plainly.core.errors import BadInput
+from plainly.core.files import cache_directory
 from plainly.core.formatting import counted, interval, number
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note, Record, Result, Table
@@ -140,11 +140,7 @@ def cache_folder(cache: str | Path | None = None) -> Path:
     """Where what this version did is kept: in ``cache``, ``$PLAINLY_CACHE/field`` or the platform's cache directory."""
     if cache is not None:
         return Path(cache) / safe(plainly.__version__)
-    if named := os.environ.get("PLAINLY_CACHE"):
-        return Path(named).expanduser() / "field" / safe(plainly.__version__)
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("plainly", appauthor=False)) / "field" / safe(plainly.__version__)
+    return cache_directory() / "field" / safe(plainly.__version__)
 
 
 def _tasks(wanted: FieldPlan, folder: Path) -> list[FieldTask]:

@@ -26,7 +26,7 @@ from plainly.reporting.habits import habits
 from plainly.reporting.warning_signs import alarms
 from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import DECIDING, Comparisons
-from plainly.scoring.evaluate import estimated, reads_less
+from plainly.scoring.evaluate import estimated
 from plainly.scoring.score_file import open_saved
 from plainly.scoring.scores import Evaluation, Scores
 from plainly_lab.field_site.plan import DEMO, family, is_learned, systems, written
@@ -68,7 +68,7 @@ def sharing(tasks: Sequence[FieldTask]) -> list[list[FieldTask]]:
         groups.setdefault((task.kind, task.name) if reading else task, []).append(task)
     for group in groups.values():
         if len(group) > 1:
-            group.sort(key=lambda task: reads_less(registry.metric(task.spec)))
+            group.sort(key=lambda task: not registry.metric(task.spec).runs_first)
     return list(groups.values())
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import plainly
-from plainly.core import metric as protocol
 from plainly.core import registry
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
@@ -168,7 +167,7 @@ def _kept(path: Path, key: str) -> dict[str, Scores]:
     return {
         spec: scores
         for spec, scores in of_system.items()
-        if scores.signature.spec == protocol.spec(registry.metric(spec), full=True)
+        if scores.signature.spec == registry.metric(spec).spec(full=True)
     }
 
 

@@ -25,10 +25,9 @@ from plainly.auditing.catalogue import chosen
 from plainly.auditing.sweep import Sweep, sweep
 from plainly.core.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Better, Floats, Metric, Needs
+from plainly.core.metric import Better, Floats, Metric, Needs, ratio
 from plainly.io.lines import read_lines
 from plainly.metrics.form import Length, Splits
-from plainly.metrics.means import ratio
 from plainly.streaming.engines import engine
 from plainly.text import counts
 from plainly_lab.reproductions import punkt_count

@@ -19,7 +19,7 @@ from plainly.core.metric import Floats
 from plainly.core.progress import Progress, unseen
 from plainly.core.result import Note, Record, Result, Table
 from plainly.learned import encoder
-from plainly.learned.levels import FILE, Head, LevelReader, averaged, save, sentence_features
+from plainly.learned.cefr import FILE, Head, LevelReader, averaged, save, sentence_features
 from plainly_lab.training.documents import close_up
 from plainly_lab.training.levels import cut, part
 from plainly_lab.training.recipe import Recipe

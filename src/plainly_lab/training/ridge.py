@@ -3,7 +3,7 @@
 import numpy as np
 
 from plainly.core.metric import Floats
-from plainly.learned.levels import Head
+from plainly.learned.cefr import Head
 
 
 def shrunk(features: Floats, values: Floats, ridge: float | Floats, weights: Floats | None = None) -> Head:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from plainly.core.evalset import EvalSet
 from plainly.core.files import read_shipped
+from plainly.core.metric import Metric
 from plainly.core.result import Note
 from plainly.io.faults import alignment, answers, content, language, notation
 from plainly.io.faults.subject import CHECKS, Subject
@@ -19,7 +20,7 @@ EXPLANATIONS: dict[str, str] = read_shipped(__file__, "codes.toml")
 def diagnose(
     evalset: EvalSet,
     outputs: Mapping[str, Sequence[str]],
-    specs: Sequence[str] = (),
+    specs: Sequence[str] | Mapping[str, Metric] = (),
     *,
     quick: bool = False,
     only: Collection[str] = (),
@@ -29,6 +30,6 @@ def diagnose(
 
     ``published_references`` is what the cards of public sets know; see ``plainly.data.diagnose``.
     """
-    subject = Subject(evalset, outputs, tuple(specs), evalset.language or None, quick, published_references)
+    subject = Subject(evalset, outputs, specs, evalset.language or None, quick, published_references)
     checks = {code: check for code, check in CHECKS.items() if not only or code in only}
     return [replace(warning, code=code) for code, check in checks.items() for warning in check(subject)]

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from plainly.core import registry
@@ -54,7 +54,7 @@ def metric_language(subject: Subject) -> Iterator[Note]:
     unsuited = {spec: metric for spec, metric in _metrics(subject).items() if not works_in(metric, spoken)}
     if not unsuited:
         return
-    fixed = [spec for spec, metric in unsuited.items() if not hasattr(metric, "language")]
+    fixed = [spec for spec, metric in unsuited.items() if not metric.language]
     made = "; ".join(f"{spec} works in {shown(unsuited[spec])}" for spec in fixed)
     unset = [spec for spec in unsuited if spec not in fixed]
     counts = f"{listed(unset)} {'count' if len(unset) > 1 else 'counts'} as in English" if unset else ""
@@ -66,7 +66,7 @@ def metric_language(subject: Subject) -> Iterator[Note]:
 @check("tokeniser-language")
 def tokeniser_language(subject: Subject) -> Iterator[Note]:
     spoken = subject.expected_language
-    ours = [spec for spec, metric in _metrics(subject).items() if getattr(metric, "tokenize", "") in ("13a", "auto")]
+    ours = [spec for spec, metric in _metrics(subject).items() if metric.tokenize in ("13a", "auto")]
     if spoken in (None, "en") or not ours:
         return
     texts = [line for collection in subject.collections() for line in collection.lines]
@@ -81,7 +81,9 @@ def tokeniser_language(subject: Subject) -> Iterator[Note]:
 
 def _metrics(subject: Subject) -> dict[str, Metric]:
     """The metrics that are to be used; of somebody's own, which a name does not lead to, nothing is known."""
-    return {spec: registry.metric(spec) for spec in subject.specs if spec.partition("(")[0] in registry.METRICS}
+    if isinstance(subject.specs, Mapping):
+        return dict(subject.specs)
+    return registry.metrics([spec for spec in subject.specs if spec.partition("(")[0] in registry.METRICS])
 
 
 def _advice(language: str, fixed: Sequence[str], subject: Subject) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from plainly.core.evalset import EvalSet
+from plainly.core.metric import Metric
 from plainly.core.result import Note
 from plainly.io.faults.output_faults import Fault
 from plainly.text.languages import detection
@@ -83,7 +84,7 @@ class Subject:
 
     evalset: EvalSet
     outputs: Mapping[str, Sequence[str]]
-    specs: tuple[str, ...] = ()
+    specs: Sequence[str] | Mapping[str, Metric] = ()
     language: str | None = None
     quick: bool = False
     published_references: Callable[[EvalSet], Mapping[str, int]] = field(default=lambda _: {})

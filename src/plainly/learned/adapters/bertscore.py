@@ -13,10 +13,9 @@ import numpy as np
 
 from plainly.core.errors import BadInput, BadSpec
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats, Needs
+from plainly.core.metric import Floats, Needs, ratio
 from plainly.learned.adapters import weights
 from plainly.learned.adapters.weights import PublishedMetric, PublishedModel
-from plainly.metrics.means import ratio
 
 Match = tuple[float, float, float]  # F1, precision, recall
 Tokens = tuple[list[int], Any]  # of a text, and their vectors, of length one
@@ -25,7 +24,12 @@ _WITH_SPACES = frozenset({"roberta", "gpt2", "bart", "longformer", "deberta"})  
 
 @dataclass(frozen=True, repr=False)
 class BertScore(PublishedMetric):
-    """Token-matching F1, precision and recall, 0–100, of the best reference (or of the source)."""
+    """Token-matching F1, precision and recall, 0–100, of the best reference (or of the source).
+
+    ``layer`` is the hidden layer the vectors are taken from (the package's default for roberta-large is 17), ``idf``
+    weighs tokens by how rare they are in the references, ``baseline`` is the package's baseline file for the model, by
+    which scores are rescaled. Marks of beginning and end have no weight but may be matched, as in the package.
+    """
 
     model: str = "FacebookAI/roberta-large"
     layer: int = 17

@@ -1,6 +1,6 @@
-"""Published models with one head: SLE, MeaningBERT, entailment, and any regressor by name."""
+"""Published models with one head: SLE, MeaningBERT, entailment, any regressor by name, and CEFR classifiers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from plainly.core.errors import BadInput, BadSpec
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats
+from plainly.core.metric import Floats, Needs, TargetKind, mean_rows
 from plainly.learned.adapters import weights
 from plainly.learned.adapters.weights import PublishedMetric
-from plainly.metrics.means import mean_rows
+from plainly.learned.cefr import LEVELS, LevelMetric, number_of
 
 # MeaningBERT's percentages from what the network gives, by the output that its configuration names.
 _PERCENT: dict[str, Callable[[Floats], Floats]] = {
@@ -24,13 +24,18 @@ _PERCENT: dict[str, Callable[[Floats], Floats]] = {
 
 @dataclass(frozen=True, repr=False)
 class PublishedSle(PublishedMetric):
-    """SLE with its published weights (Cripwell et al. 2023): RoBERTa, one head, 128 tokens, levels 0 to 4."""
+    """SLE with its published weights (Cripwell et al. 2023): RoBERTa, one head, 128 tokens, levels 0 to 4.
+
+    Trained on Newsela; what plainly ships as ``sle`` is another model on the same scale. The two are not comparable.
+    """
 
     model: str = "liamcripwell/sle-base"
     target: float | None = None
 
     name: ClassVar[str] = "sle-published"
     outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source", "error")
+    needs_of: ClassVar[Mapping[str, Needs]] = {"output": frozenset(), "error": frozenset()}
+    target_kind: ClassVar[TargetKind] = "number"
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         level, source = _one_by_one(self.model, evalset, outputs, longest=128)
@@ -40,7 +45,12 @@ class PublishedSle(PublishedMetric):
 
 @dataclass(frozen=True, repr=False)
 class MeaningBert(PublishedMetric):
-    """MeaningBERT (Beauchemin et al. 2023): meaning kept between source and output, 0–100."""
+    """MeaningBERT (Beauchemin et al. 2023): meaning kept between source and output, 0–100.
+
+    The published model gives percentages as they are; one whose configuration names another output (sigmoid,
+    normalized, clamped) is mapped to them. Values beyond 0 and 100 are cut off, as in the authors' scorer;
+    ``clip=false`` leaves them, as on their model card.
+    """
 
     model: str = "davebulaval/MeaningBERT"
     longest: int = 512
@@ -63,8 +73,10 @@ class MeaningBert(PublishedMetric):
 
 @dataclass(frozen=True, repr=False)
 class Entailment(PublishedMetric):
-    """Does the source entail the output (``faithful``), and the output the source (``complete``)? Probabilities,
-    0–100."""
+    """Does the source entail the output (``faithful``), and the output the source (``complete``)? Probabilities, 0–100.
+
+    Any model for natural-language inference; which of its labels means entailment is read from its configuration.
+    """
 
     model: str = "FacebookAI/roberta-large-mnli"
     longest: int = 256
@@ -92,7 +104,10 @@ class Entailment(PublishedMetric):
 
 @dataclass(frozen=True, repr=False)
 class Regressor(PublishedMetric):
-    """Any model with one value, by hub name or directory, of each output or of source and output together."""
+    """Any model with one value, by hub name or directory, of each output or of source and output together.
+
+    ``delta`` is the output's value minus the source's, where each text is scored by itself (``reads=output``).
+    """
 
     model: str = ""
     reads: Literal["output", "pair"] = "output"
@@ -100,6 +115,12 @@ class Regressor(PublishedMetric):
 
     name: ClassVar[str] = "regressor"
     outputs: ClassVar[tuple[str, ...]] = ("value", "delta")
+    needs_of: ClassVar[Mapping[str, Needs]] = {"value": frozenset()}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.reads == "pair":
+            object.__setattr__(self, "needs_of", {})
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         weights.require()
@@ -120,3 +141,51 @@ def _one_by_one(model: str, evalset: EvalSet, outputs: Sequence[str], *, longest
     key = ("regressor", model, longest)
     source = evalset.prepare(key, lambda evalset: weights.values(loaded, evalset.sources, longest=longest)[:, 0])
     return weights.values(loaded, outputs, longest=longest)[:, 0], source
+
+
+@dataclass(frozen=True, repr=False)
+class PublishedCefr(LevelMetric):
+    """CEFR level by the shared task's three ModernBERT classifiers, the one with the highest probability deciding.
+
+    As in the TSAR 2025 shared task: each of three classifiers says how sure it is of its level, and the surest decides.
+    ``document``, ``sentence`` and ``reference`` name them; each may be a directory. The measures are those of ``cefr``.
+    """
+
+    target: str | None = None
+    document: str = "AbdullahBarayan/ModernBERT-base-doc_en-Cefr"
+    sentence: str = "AbdullahBarayan/ModernBERT-base-doc_sent_en-Cefr"
+    reference: str = "AbdullahBarayan/ModernBERT-base-reference_AllLang2-Cefr2"
+    longest: int = 8192
+
+    name: ClassVar[str] = "cefr-published"
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
+
+    def read(self, texts: Sequence[str]) -> Floats:
+        from scipy import special
+
+        worded = [at for at, text in enumerate(texts) if text.strip()]
+        surest = np.full(len(texts), np.nan)
+        if not worded:
+            return surest
+        sure, level = np.zeros(len(worded)), np.zeros(len(worded))
+        for name in (self.document, self.sentence, self.reference):
+            loaded = weights.classifier(name)
+            numbers = _levels(name, loaded.model.config.id2label)
+            shares = special.softmax(weights.values(loaded, [texts[at] for at in worded], longest=self.longest), axis=1)
+            best = shares.argmax(axis=1)
+            surer = shares.max(axis=1) > sure
+            level = np.where(surer, numbers[best], level)
+            sure = np.maximum(sure, shares.max(axis=1))
+        surest[worded] = level
+        return surest
+
+
+def _levels(name: str, labels: dict[int, str]) -> Floats:
+    """What each output of a classifier stands for."""
+    numbers = [number_of(labels[at]) for at in sorted(labels)]
+    if None in numbers:
+        raise BadInput(
+            f"{name!r} has the labels {', '.join(map(str, labels.values()))}; a CEFR classifier names "
+            f"{', '.join(LEVELS)} in its config.json (id2label)."
+        )
+    return np.array(numbers, dtype=np.float64)

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plainly.core.errors import DataUnavailable, MissingExtra
-from plainly.core.metric import Better, Floats
-from plainly.metrics.means import MeanMetric
+from plainly.core.metric import Floats, MeanMetric, Needs
 
 Text = str | tuple[str, str]
 _FILES = "config.json, model.safetensors or pytorch_model.bin, and"
@@ -22,9 +21,10 @@ _TOKENS_IN_A_BATCH = {"cpu": 2048, "cuda": 16384}
 class PublishedMetric(MeanMetric):
     """What metrics on published weights have in common, unless they say otherwise."""
 
-    better: ClassVar[Better] = "higher"
+    needs: ClassVar[Needs] = frozenset({"source"})
     packages: ClassVar[tuple[str, ...]] = ("torch", "transformers")
-    batch_tolerance: ClassVar[float] = 1e-3  # how far a score may depend on the texts scored with it
+    learned: ClassVar[bool] = True
+    batch_tolerance: ClassVar[float] = 1e-3
 
 
 @dataclass(frozen=True)

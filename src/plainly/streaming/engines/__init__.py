@@ -60,4 +60,4 @@ def engine(name: str = "local", *, processes: int | None = None, address: str | 
 
 def needs_gpu(metrics: Sequence[Any]) -> bool:
     """Whether a metric runs a model that a GPU makes faster: learned metrics say so themselves."""
-    return any(getattr(metric, "gpu", False) for metric in metrics)
+    return any(metric.gpu for metric in metrics)
