@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Unpack
 
 from plainly.core.errors import BadInput
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.io.files import PathLike
 from plainly.people.rankings import Choice
 from plainly.people.ratings import Judgements
@@ -31,7 +31,7 @@ def create(
     *,
     database: str | None = None,
     demo: bool = False,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
     **options: Unpack[ProjectOptions],
 ) -> NewProject:
     """Make a project's database, and its file from the options where there is none yet."""
@@ -42,7 +42,9 @@ def create(
     return replace(project, file=str(path), wrote_file=wrote)
 
 
-def import_set(file: PathLike, name: str, *, database: str | None = None, progress: Progress = unseen) -> NewProject:
+def import_set(
+    file: PathLike, name: str, *, database: str | None = None, progress: Progress = no_progress
+) -> NewProject:
     """Make a project of a public set of ratings or annotations, or of a table of ratings."""
     path = Path(file)
     with _new_database(path, database) as store:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, insert, select
 
 from plainly import data
 from plainly.core.errors import BadInput
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.io.tables import Sheet
 from plainly.people.rating_tables import AVERAGED, ratings_in, roles_of, table_of
 from plainly.people.ratings import guess_scale
@@ -57,7 +57,7 @@ class Load:
     decisions: Sequence[tuple[int, dict[str, Any], float]] = ()
 
 
-def import_set(store: Store, name: str, *, progress: Progress = unseen) -> NewProject:
+def import_set(store: Store, name: str, *, progress: Progress = no_progress) -> NewProject:
     """Make a project of a named set, or of a table of ratings: any that ``plainly meta`` reads."""
     load = _load(name, progress)
     create_tables(store)

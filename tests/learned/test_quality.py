@@ -16,7 +16,7 @@ import toy_judge
 from plainly.core import registry
 from plainly.core.errors import BadInput, BadSpec, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
-from plainly.core.progress import whole
+from plainly.core.progress import report_work
 from plainly.learned import encoder, events, judge, score_cache
 from plainly.learned.pieces import pieces, units, windows
 from plainly.learned.quality import Combination, Quality
@@ -420,7 +420,7 @@ def test_several_processes_share_it(remembering: Path) -> None:
 def test_progress_is_told_inside_a_metric(toy: str) -> None:
     told: list[int] = []
     sources, outputs = [f"{SOURCES[0]} {at}" for at in range(90)], [f"{OUTPUTS[0]} {at}" for at in range(90)]
-    with whole(told.append, 90):
+    with report_work(told.append, 90):
         judge.judged(judge.load(toy), EvalSet.of(sources), outputs)
         assert 30 < sum(told) < 90
         assert len(told) > 3

@@ -16,7 +16,7 @@ from plainly.core import registry
 from plainly.core.arguments import public
 from plainly.core.files import write_whole
 from plainly.core.metric import Metric
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.tables import delimited, markdown
 from plainly.data import diagnose
@@ -158,7 +158,7 @@ def audit(
     engine: engines.Engine | None = None,
     tables: str | Sequence[str] = DEFAULT_TABLES,
     intervals: bool = False,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
     **texts: Unpack[TextArguments],
 ) -> Audit:
     """Find out whether metrics can be fooled on what systems wrote (texts are given as to ``plainly.score``).

@@ -17,7 +17,7 @@ from plainly.checks.outcome import Gate
 from plainly.checks.rules import PRESETS, Rules, chosen, preset_text
 from plainly.core.arguments import public
 from plainly.core.errors import BadInput, UnknownName, way
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.sampling import Sampling, SamplingOptions
 from plainly.io.texts import Inputs, TextArguments, take
 from plainly.scoring.score import asked
@@ -61,7 +61,7 @@ def gate(
     if asked_for.needs_baseline and not asked_for.not_worse:
         baseline = way("not_worse_than=['old:sari:0.5']", "--not-worse-than old.jsonl:sari:0.5")
         raise BadInput(f"These rules compare with a baseline, and none is named: {baseline}")
-    progress, sampling = options.pop("progress", unseen), options.pop("sampling", None)
+    progress, sampling = options.pop("progress", no_progress), options.pop("sampling", None)
     drawing = {name: options.pop(name) for name in SamplingOptions.__annotations__ if name in options}  # type: ignore[misc]
     sampling = sampling or Sampling(**drawing)
     inputs = data if isinstance(data, Inputs) else take(data, **options)  # type: ignore[misc]

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from plainly.core.arguments import public
 from plainly.core.errors import BadInput
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.factcheck.head import MODEL
 from plainly.factcheck.pairs import LEAST, Checked, CheckSettings, check_pairs
 from plainly.factcheck.result import FactChecks
@@ -29,7 +29,7 @@ def facts(
     parser: str = "",
     model: str | None = MODEL,
     least: float = 0.5,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
     **texts: Unpack[TextArguments],
 ) -> FactChecks:
     """Check every output against its source.

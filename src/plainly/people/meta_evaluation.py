@@ -9,7 +9,7 @@ from plainly.core.arguments import public
 from plainly.core.errors import BadInput, way
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metric
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.registry import METRICS, split_specs
 from plainly.core.registry import metric as checked_metric
 from plainly.core.result import Note, Record, Result, Table
@@ -84,7 +84,7 @@ def meta(
     control: Sequence[str] | None = None,
     unit: UnitChoice = "both",
     compare: bool = True,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
     sampling: Sampling | None = None,
     **options: Unpack[SamplingOptions],
 ) -> MetaEvaluation:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from plainly.core.errors import BadInput, way
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Better, Metric
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
 from plainly.people.ratings import Judgements, Units
 from plainly.scoring.evaluate import evaluate
@@ -81,7 +81,7 @@ def score_units(
     specs: Sequence[str | Metric],
     *,
     references: str | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> MetricScores:
     """Measure the rated outputs, all in one pass: one item for each unit, with its source and references."""
     if not judgements.outputs:
@@ -144,7 +144,7 @@ def mean_metric(name: str, values: Floats, *, better: Better = "higher") -> Unit
     return UnitScores(name, rows, lambda totals: ratio(totals[..., 0], totals[..., 1]), values, better)
 
 
-def with_test_set(judgements: Judgements, name: str, *, progress: Progress = unseen) -> Judgements:
+def with_test_set(judgements: Judgements, name: str, *, progress: Progress = no_progress) -> Judgements:
     """The judgements with the texts of a named set, and with the published outputs of the systems that have none."""
     from plainly import data
 

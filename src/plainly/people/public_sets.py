@@ -6,12 +6,12 @@ from functools import partial
 
 from plainly import data
 from plainly.core.errors import UnknownName
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.people.rating_tables import judgements_of
 from plainly.people.ratings import Judgements
 
 
-def load(name: str, *, progress: Progress = unseen) -> Judgements:
+def load(name: str, *, progress: Progress = no_progress) -> Judgements:
     """The public ratings of that name (see ``PUBLIC``), or those of any card of ratings (see ``plainly data list``)."""
     if name in PUBLIC:
         return PUBLIC[name](progress)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from plainly.core.errors import BadInput
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.io.texts import sheet_of
 from plainly.people.public_sets import load
 from plainly.people.rating_tables import READERS, judgements_of, read_ratings
@@ -26,7 +26,7 @@ def take(
     scale: Scale | None = None,
     systems: Sequence[str] = (),
     z_scores: bool = False,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Judgements:
     """The judgements that were named or handed over; of some systems only, and standardised by rater, if asked."""
     judgements = _judgements(ratings, progress, columns=columns, scale=scale)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from plainly.core.errors import BadInput
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.sampling import Sampling
 from plainly.people.correlations import (
     FEWEST_SYSTEMS,
@@ -45,7 +45,7 @@ def correlate_metrics(
     slices: Sequence[Slicing] = (),
     compare: bool = True,
     sampling: Sampling = Sampling(),
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> MetricCorrelations:
     """Correlate metric scores, a set for each set of references, with ratings; ``subset`` adds a slice.
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from plainly.core.errors import BadInput, PlainlyError, way
 from plainly.core.formatting import listed
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
 from plainly.core.sampling import Sampling
 from plainly.factcheck.facts import facts
@@ -42,7 +42,7 @@ def overview(
     labeller: str | None = "rules",
     audit: bool = True,
     ratings: Judgements | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Overview:
     """All that can be said about an evaluation; without its texts, less."""
     left_out: list[str] = []

@@ -17,7 +17,7 @@ from plainly.core.arguments import public
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
 from plainly.core.formatting import size
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.people import RatingsLike, take
 from plainly.people.preferences import rank
@@ -75,7 +75,7 @@ class Report(Result):
         return self.pages[-1]
 
     def write_figures(
-        self, directory: str | Path, *, formats: Sequence[str] = _FORMATS, progress: Progress = unseen
+        self, directory: str | Path, *, formats: Sequence[str] = _FORMATS, progress: Progress = no_progress
     ) -> list[Path]:
         """Every plot in every format, the table as .tex, .md and .csv, methods.txt and references.bib."""
         target = Path(directory)
@@ -141,7 +141,7 @@ def report(
     """
     if out is not None and not Path(out).resolve().parent.is_dir():
         raise BadInput(f"Cannot write {out}: there is no directory {Path(out).parent}. Make it first.")
-    progress = options.get("progress", unseen)
+    progress = options.get("progress", no_progress)
     choices = read_rankings(ratings) if isinstance(ratings, str | Path) else None
     judgements = None if ratings is None or choices is not None else take(ratings, progress=progress)
     evaluation = asked(data, **options)

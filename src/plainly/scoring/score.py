@@ -9,7 +9,7 @@ from plainly.core import registry
 from plainly.core.arguments import public
 from plainly.core.errors import BadInput, way
 from plainly.core.metric import Metric
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
 from plainly.core.sampling import DEFAULTS, Sampling, SamplingOptions
 from plainly.data import diagnose
@@ -122,7 +122,7 @@ def asked(data: Any = None, *, paired: bool = False, **options: Unpack[ScoreOpti
         if evaluation.sampling is None or drawing:
             evaluation = estimated(dataclasses.replace(evaluation, sampling=sampling))
         return _with_texts(evaluation, _texts(options))
-    metrics, progress = options.pop("metrics", None), options.pop("progress", unseen)
+    metrics, progress = options.pop("metrics", None), options.pop("progress", no_progress)
     if isinstance(data, Corpus):
         evaluation = _streamed(
             data, chosen_metrics(metrics, data.has_references, data.language), wanted, progress, paired, options

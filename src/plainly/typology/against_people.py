@@ -8,7 +8,7 @@ import numpy as np
 
 from plainly.core.errors import BadInput, way
 from plainly.core.formatting import percent
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
 from plainly.io.texts import TextArguments, take
@@ -103,7 +103,7 @@ def compare_with_people(
     labeller: str = "light",
     sampling: Sampling = Sampling(),
     processes: int = 1,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
     **texts: Unpack[TextArguments],
 ) -> PeopleComparison:
     """Each system's operations beside those of people: of the references, labelled alike, or of annotated pairs."""

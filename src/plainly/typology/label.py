@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from plainly.core.errors import BadInput, UnknownName, way
-from plainly.core.progress import Tell, silent
+from plainly.core.progress import Tell, ignore_progress
 from plainly.text.lexicon import Words, tokenise
 from plainly.text.parse import DEFAULT_MODEL, Parse, Parser
 from plainly.text.pieces import pieces
@@ -121,7 +121,7 @@ class Labeller:
 TextPairs = tuple[Sequence[str], Sequence[str], Sequence[str], str]  # sources, outputs, ids, and whose outputs
 
 
-def label_task(name: str, task: TextPairs, tell: Tell = silent) -> tuple[Pair, ...]:
+def label_task(name: str, task: TextPairs, tell: Tell = ignore_progress) -> tuple[Pair, ...]:
     """Work for an engine: label some pairs."""
     sources, outputs, ids, part = task
     pairs = loaded(name).label(sources, outputs, ids=ids, part=part)

@@ -14,7 +14,7 @@ import plainly
 from plainly.core.errors import BadInput, way
 from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
-from plainly.core.progress import Progress, Tell, unseen
+from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.io.texts import Inputs, TextArguments, take
 from plainly.streaming.engines import Engine, engine
@@ -119,7 +119,7 @@ def label(
     *,
     labeller: str = "light",
     processes: int = 1,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
     unit: str | None = None,
     **texts: Unpack[TextArguments],
 ) -> LabelledPairs:
@@ -181,7 +181,7 @@ def between(evalset: EvalSet, outputs: Sequence[str], part: str = "") -> TextPai
 
 
 def label_texts(
-    texts: Sequence[TextPairs], *, labeller: str, processes: int = 1, progress: Progress = unseen
+    texts: Sequence[TextPairs], *, labeller: str, processes: int = 1, progress: Progress = no_progress
 ) -> list[list[Pair]]:
     """The labelled pairs of each of the texts."""
     owners: list[int] = []
@@ -242,7 +242,7 @@ def label_corpus(
     labeller: str = "light",
     on_error: OnError = "stop",
     restart: bool = False,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> LabelledCorpus:
     """Label every pair of a corpus into ``folder``; parts that an earlier, identical run finished are skipped."""
     from plainly.streaming.batches import Bad, Reading

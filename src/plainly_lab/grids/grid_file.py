@@ -10,7 +10,7 @@ from plainly.core import registry
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.files import check_keys, read_toml
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Record
 
 # A file's name may have 255 bytes, and something is added to it.
@@ -27,7 +27,7 @@ class TestSet:
     set: str | None = None
     files: Mapping[str, Any] = field(default_factory=dict)
 
-    def load(self, *, progress: Progress = unseen) -> EvalSet:
+    def load(self, *, progress: Progress = no_progress) -> EvalSet:
         if self.set is not None:
             from plainly import data
 
