@@ -11,7 +11,7 @@ from plainly.core.sampling import Sampling
 from plainly.people import Ratings, resampling
 from plainly.people.resampling import Pilot
 from plainly.people.variance import components, detectable, power
-from plainly.stats import agreement, correlate, dependent
+from plainly.stats import agreement, correlate
 
 Floats = np.ndarray
 Row = tuple[str, str, str, float, float]
@@ -96,8 +96,8 @@ def between_metrics(times: int) -> Iterator[Row]:
             )
             scores = (human, first + human / 2, second + human / 2)
             groups = [str(at) for at in item]
-            exchanged = dependent.exchange(*scores, groups=groups, permutations=400, rng=rng)
-            errs += [dependent.williams(*scores).p_value < 0.05, exchanged.p_value < 0.05]
+            exchanged = correlate.exchange(*scores, groups=groups, permutations=400, rng=rng)
+            errs += [correlate.williams(*scores).p_value < 0.05, exchanged.p_value < 0.05]
         for name, rate in zip(("williams", "permute-items"), errs / times, strict=True):
             yield f"{name} by item", f"{systems} systems, {items} items", "error, equal metrics", 0.05, float(rate)
     for systems in (6, 10, 25):
@@ -106,8 +106,8 @@ def between_metrics(times: int) -> Iterator[Row]:
         for _ in range(times):
             human = rng.normal(size=systems)
             scores = (human, *(human + rng.normal(size=systems) for _ in range(2)))
-            exchanged = dependent.exchange(*scores, permutations=400, rng=rng, unit="systems")
-            errs += [dependent.williams(*scores).p_value < 0.05, exchanged.p_value < 0.05]
+            exchanged = correlate.exchange(*scores, permutations=400, rng=rng, unit="systems")
+            errs += [correlate.williams(*scores).p_value < 0.05, exchanged.p_value < 0.05]
         for name, rate in zip(("williams", "permute-systems"), errs / times, strict=True):
             yield f"{name} by system", f"{systems} systems", "error, equal metrics", 0.05, float(rate)
 

@@ -25,7 +25,7 @@ from plainly.people.meta_evaluation import meta
 from plainly.people.metric_scores import MetricScores, mean_metric, read_scores, score_units, with_texts
 from plainly.people.statistics import correlate_metrics
 from plainly.people.subset import Filter
-from plainly.stats.raters import reliability
+from plainly.stats.agreement import reliability
 
 SOURCES = {
     "1": "He was obliged to leave the city in 1942 .",

@@ -15,10 +15,8 @@ from plainly.core.sampling import Sampling, SamplingOptions
 from plainly.people import Judgements, Ratings, RatingsLike, take
 from plainly.people.summary import described, estimate_record, few_items, shown
 from plainly.stats import agreement as coefficients
-from plainly.stats.agreement import AlphaDistance, Distance, IccModel, ResampledKappa
-from plainly.stats.estimate import Estimate
-from plainly.stats.raters import FEWEST, Rater, reliability
-from plainly.stats.resample import Floats
+from plainly.stats.agreement import FEWEST, AlphaDistance, Distance, IccModel, Rater, ResampledKappa, reliability
+from plainly.stats.resample import Estimate, Floats
 
 # Kappa counts how often raters choose the same point; on a scale of a hundred points that says nothing.
 _MOST_POINTS = 20

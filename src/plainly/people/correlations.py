@@ -13,8 +13,8 @@ from plainly.core.sampling import Sampling
 from plainly.people.metric_scores import MetricScores
 from plainly.people.ratings import Judgements
 from plainly.people.summary import described, estimate_record, few_items, shown
-from plainly.stats.dependent import CorrelationDifference
-from plainly.stats.estimate import Estimate
+from plainly.stats.correlate import CorrelationDifference
+from plainly.stats.resample import Estimate
 
 # From how many systems on a correlation between them is tested: exchanging five gives no p-value below 2 / 2^5 = .06.
 FEWEST_SYSTEMS = 6

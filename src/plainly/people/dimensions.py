@@ -13,9 +13,8 @@ from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
 from plainly.people.ratings import Judgements, Units
 from plainly.people.summary import described, estimate_record, few_items, shown
-from plainly.stats.agreement import ratio
 from plainly.stats.correlate import Correlation, correlate
-from plainly.stats.resample import Floats
+from plainly.stats.resample import Floats, ratio
 
 # The paper warns of relations that explain a fifth of the variance, and mentions one that explains .07.
 WORTH_A_WARNING = 0.05

@@ -18,8 +18,7 @@ from plainly.core.result import Note
 from plainly.people.ratings import Judgements, Units
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scores import Scores
-from plainly.stats.agreement import ratio
-from plainly.stats.resample import Floats
+from plainly.stats.resample import Floats, ratio
 
 Bools = npt.NDArray[np.bool_]
 

@@ -12,8 +12,8 @@ from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
 from plainly.people.rankings import Choice
 from plainly.people.summary import shown
-from plainly.stats.estimate import Estimate
 from plainly.stats.preferences import Meeting, Preference, best_worst, preferences
+from plainly.stats.resample import Estimate
 
 SCHEMA = "plainly.preferences/1"
 

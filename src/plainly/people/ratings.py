@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.result import Note
-from plainly.stats.agreement import ratio
-from plainly.stats.resample import Floats
+from plainly.stats.resample import Floats, ratio
 
 Ints = npt.NDArray[np.int64]
 Scale = tuple[float, float]

@@ -27,8 +27,7 @@ from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
 from plainly.people.ratings import Ratings
 from plainly.people.variance import components
-from plainly.stats.agreement import ratio
-from plainly.stats.resample import Floats, middle
+from plainly.stats.resample import Floats, middle, ratio
 
 Test = Literal["paired", "welch"]
 _CHUNK = 4_000_000

@@ -22,12 +22,9 @@ from plainly.people.correlations import (
 from plainly.people.metric_scores import MetricScores, UnitScores, mean_metric
 from plainly.people.ratings import Judgements, Units
 from plainly.people.subset import ADEQUACY, FLUENCY, Filter
-from plainly.stats import correlate, dependent
-from plainly.stats.correlate import correlation
-from plainly.stats.dependent import CorrelationDifference
-from plainly.stats.estimate import Estimate
-from plainly.stats.pairwise import pairwise_accuracy
-from plainly.stats.resample import Floats
+from plainly.stats import correlate
+from plainly.stats.correlate import CorrelationDifference, correlation, pairwise_accuracy
+from plainly.stats.resample import Estimate, Floats
 
 Slicing = Literal["type", "simplicity"]
 PERMUTATIONS = 5000
@@ -198,12 +195,12 @@ def _metric_pairs(part: _Slice, units: Sequence[Unit], sampling: Sampling) -> It
         tests: list[tuple[Unit, CorrelationDifference]] = []
         if "item" in units:
             scores = (part.human, first.segments, second.segments)
-            exchanged = dependent.exchange(*scores, permutations=PERMUTATIONS, rng=rng, groups=rated.item_names)
-            tests += [("item", dependent.williams(*scores)), ("item", exchanged)]
+            exchanged = correlate.exchange(*scores, permutations=PERMUTATIONS, rng=rng, groups=rated.item_names)
+            tests += [("item", correlate.williams(*scores)), ("item", exchanged)]
         if "system" in units:
             scores = (means, first.by_system(rated), second.by_system(rated))
-            exchanged = dependent.exchange(*scores, permutations=PERMUTATIONS, rng=rng, unit="systems")
-            for test in (dependent.williams(*scores), exchanged):
+            exchanged = correlate.exchange(*scores, permutations=PERMUTATIONS, rng=rng, unit="systems")
+            for test in (correlate.williams(*scores), exchanged):
                 tests.append(("system", test if test.n >= FEWEST_SYSTEMS else test.untested))
         for unit, difference in tests:
             yield MetricPair(part.dimension, unit, part.name, first.name, second.name, difference)

@@ -6,7 +6,7 @@ from plainly.core.formatting import interval
 from plainly.core.result import Note, Record
 from plainly.core.sampling import Sampling
 from plainly.people.ratings import Judgements
-from plainly.stats.estimate import Estimate
+from plainly.stats.resample import Estimate
 
 # From so many items on, intervals that draw items cover about what they say.
 FEW_ITEMS = 200

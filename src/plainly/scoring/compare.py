@@ -25,8 +25,8 @@ from plainly.scoring.score import Asked, asked
 from plainly.scoring.scores import Evaluation, Scores
 from plainly.stats import paired
 from plainly.stats.exact_sum import BINS
+from plainly.stats.paired import Pair, Swaps
 from plainly.stats.resample import Resampler
-from plainly.stats.swaps import Pair, Swaps
 
 TRIALS = 10_000
 # Where the correction for all pairs asks for more trials than that, each pair gets fewer at first, so that all take no

@@ -12,8 +12,7 @@ from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
 from plainly.io.texts import TextArguments, take
-from plainly.stats.estimate import Estimate
-from plainly.stats.resample import Floats, interval
+from plainly.stats.resample import Estimate, Floats, interval
 from plainly.typology.annotation import Pair, squeeze
 from plainly.typology.label import loaded
 from plainly.typology.labelling import Annotated, annotated, between, label_texts, licence, payload, unsuited
