@@ -8,9 +8,8 @@ import numpy as np
 import scipy.stats
 
 from plainly.core.sampling import Sampling
-from plainly.people import Ratings, resampling
-from plainly.people.resampling import Pilot
-from plainly.people.variance import components, detectable, power
+from plainly.people import Ratings
+from plainly.people.planning import Pilot, components, detectable, power, resample_study
 from plainly.stats import agreement, correlate
 
 Floats = np.ndarray
@@ -174,7 +173,8 @@ def plans(times: int) -> Iterator[Row]:
             by_formula = [power(part, 0.9, sentences=sentences, raters=raters) for part in parts]
             yield "plan's power, by formula", where, "power", float(np.mean(by_formula)), truth
             sampling = Sampling(resamples=100)
-            drawn = [resampling.budget(pilot, 48, [raters], sampling=sampling, rng=rng)[0].power for pilot in pilots]
+            size = {"sentences": 48 // raters, "raters": raters}
+            drawn = [resample_study(pilot, **size, sampling=sampling, rng=rng).power for pilot in pilots]
             yield "plan's power, drawn studies", where, "power", float(np.mean(drawn)), truth
         for sentences in (15, 60):
             powers = [found(sentences, 1, detectable(part, sentences=sentences), rng) for part in parts[:4]]

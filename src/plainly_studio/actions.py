@@ -13,7 +13,7 @@ from typing import Unpack
 from plainly.core.errors import BadInput
 from plainly.core.progress import Progress, no_progress
 from plainly.io.files import PathLike
-from plainly.people.rankings import Choice
+from plainly.people.preferences import Choice
 from plainly.people.ratings import Judgements
 from plainly_studio import creation, exports, imports, payment, people
 from plainly_studio.ledger import Ledger

@@ -9,8 +9,7 @@ from typing import Any
 from plainly.core.errors import BadInput
 from plainly.io.lines import read_lines
 from plainly.io.tables import Sheet, read_table, table_format
-from plainly.people import studio_exports
-from plainly.people.studio_exports import true
+from plainly.people.rating_tables import is_studio_export, is_true, unescape_export
 from plainly_studio.creation import Items
 from plainly_studio.exports import COLUMNS
 from plainly_studio.imports import Load, PastAnswer
@@ -27,7 +26,7 @@ def load(name: str) -> Load | None:
             first = json.loads(lines[0])
             if isinstance(first, dict) and first.get("kind") == "project":
                 return _whole_study(name, lines)
-    if table_format(name) is None or not studio_exports.is_ours(table := studio_exports.plain(read_table(name))):
+    if table_format(name) is None or not is_studio_export(table := unescape_export(read_table(name))):
         return None
     task = next((task for task, columns in COLUMNS.items() if set(columns) <= set(table.columns)), None)
     if task is None:
@@ -44,7 +43,7 @@ def _place(items: Items, row: Mapping[str, Any], outputs: list[tuple[str, str]] 
 
 
 def _answer(row: Mapping[str, Any], place: int, payload: dict[str, Any]) -> PastAnswer:
-    if true(row["cannot_judge"]):
+    if is_true(row["cannot_judge"]):
         payload = {"cannot_judge": True}
     if _text(row.get("comment")):
         payload["comment"] = _text(row["comment"])
@@ -54,8 +53,8 @@ def _answer(row: Mapping[str, Any], place: int, payload: dict[str, Any]) -> Past
         _text(row["rater"]),
         payload,
         revision=int(row["revision"] or 1),
-        late=true(row["late"]),
-        overtime=true(row["overtime"]),
+        late=is_true(row["late"]),
+        overtime=is_true(row["overtime"]),
         seconds=None if seconds in (None, "") else float(seconds),
         at=datetime.datetime.fromisoformat(str(row["at"])).timestamp(),
     )
@@ -71,7 +70,7 @@ def _whole(cell: Any) -> float:
 
 
 def _excluded(rows: list[dict[str, Any]]) -> dict[str, str]:
-    return {_text(row["rater"]): "excluded" for row in rows if true(row["excluded"])}
+    return {_text(row["rater"]): "excluded" for row in rows if is_true(row["excluded"])}
 
 
 def _ratings(name: str, table: Sheet) -> Load:
@@ -99,13 +98,13 @@ def _rankings(name: str, table: Sheet) -> Load:
         systems, texts = _list(row["shown"]), _list(row["outputs"])
         place = _place(items, row, sorted(zip(systems, texts, strict=True)))
         choice: dict[str, Any] = {"shown": systems}
-        if true(row["tie"]):
+        if is_true(row["tie"]):
             choice["tie"] = True
         for end in ("best", "worst"):
             if row[end]:
                 choice |= {end: systems.index(row[end]), f"{end}_system": row[end]}
         answers.append(_answer(row, place, {"choice": choice}))
-    how = {"method": rows[0]["method"], "ties": true(rows[0]["ties"]), "question": rows[0]["question"]}
+    how = {"method": rows[0]["method"], "ties": is_true(rows[0]["ties"]), "question": rows[0]["question"]}
     project = parse_project({"name": name, "task": "ranking", "ranking": how})
     return Load(project, items.rows, answers, _excluded(rows))
 

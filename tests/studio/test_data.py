@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from plainly import data
-from plainly.people import studio_exports
+from plainly.people.rating_tables import unescape_formula
 from plainly_studio import exports, imports, live, tasks
 from plainly_studio.ledger import Ledger
 from plainly_studio.project import parse_project
@@ -78,7 +78,7 @@ def test_all_asset_ratings_come_out_as_they_went_in(mirror: Path, tmp_path: Path
     content = exports.write(ledger, store.project(), form)
     if form == "csv":
         rows: Any = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
-        rows = [{name: studio_exports.original(value) for name, value in row.items()} for row in rows]
+        rows = [{name: unescape_formula(value) for name, value in row.items()} for row in rows]
     elif form == "jsonl":
         rows = [json.loads(line) for line in content.splitlines()]
     else:
@@ -170,7 +170,7 @@ def test_odd_text_survives_every_export(make: Make, request: Any, database_kind:
     as_lines = [json.loads(line) for line in exports.write(ledger, place.project, "jsonl").splitlines()]
     assert Counter(row["comment"] for row in as_lines) == comments
     as_csv = list(csv.DictReader(io.StringIO(exports.write(ledger, place.project, "csv").decode(), newline="")))
-    assert Counter(studio_exports.original(row["comment"]) for row in as_csv) == comments
+    assert Counter(unescape_formula(row["comment"]) for row in as_csv) == comments
     for row in as_csv:
         for cell in (row["comment"], row["source"], row["output"], row["system"]):
             assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")), "no spreadsheet runs this"
@@ -238,8 +238,8 @@ def test_a_backup_while_running_is_whole_and_private(make: Make, tmp_path: Path)
 @pytest.mark.mirror
 @pytest.mark.parametrize("name", ["asset/ratings", "acl2018/ratings"])
 def test_agreement_is_that_of_plainly_meta(mirror: Path, tmp_path: Path, name: str) -> None:
+    from plainly.people import read_ratings
     from plainly.people.agreement import agreement
-    from plainly.people.rating_tables import read_ratings
 
     store, ledger = opened(tmp_path, name)
     project = store.project()

@@ -60,8 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     from plainly.core import plots
+    from plainly.people.correlations import Filter
     from plainly.people.meta_evaluation import meta
-    from plainly.people.subset import Filter
 
     options.check_targets(args, args.plot)
     if (choices := rated.rankings(args)) is not None:

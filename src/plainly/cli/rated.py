@@ -6,7 +6,7 @@ from dataclasses import replace
 from plainly.cli import options
 from plainly.cli.progress import bar
 from plainly.core.errors import BadInput
-from plainly.people.rankings import Choice, read_rankings
+from plainly.people.preferences import Choice, read_rankings
 from plainly.people.ratings import Judgements, Scale
 from plainly.text.languages import detection
 
@@ -42,10 +42,10 @@ def add_ratings(parser: argparse.ArgumentParser, *, default: str | None = None) 
 
 def read(args: argparse.Namespace) -> Judgements:
     """The ratings that the arguments name."""
-    from plainly.people import take
+    from plainly.people import read_ratings
 
     columns = (options.columns(args.columns) or {}).items()
-    judgements = take(
+    judgements = read_ratings(
         args.ratings,
         columns={role: column if isinstance(column, str) else ",".join(column) for role, column in columns},
         scale=_scale(args.scale),

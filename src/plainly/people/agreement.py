@@ -12,8 +12,8 @@ from plainly.core.errors import BadInput
 from plainly.core.formatting import interval, number
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling, SamplingOptions
-from plainly.people import Judgements, Ratings, RatingsLike, take
-from plainly.people.summary import described, estimate_record, few_items, shown
+from plainly.people.ratings import Judgements, Ratings
+from plainly.people.sources import RatingsLike, read_ratings
 from plainly.stats import agreement as coefficients
 from plainly.stats.agreement import FEWEST, AlphaDistance, Distance, IccModel, Rater, ResampledKappa, reliability
 from plainly.stats.resample import Estimate, Floats
@@ -36,7 +36,7 @@ class DimensionAgreement:
     raters_by_reliability: list[Rater]
 
     def records(self) -> list[Record]:
-        return [{"name": name, **estimate_record(estimate)} for name, estimate in self.coefficients.items()]
+        return [{"name": name, **estimate.record()} for name, estimate in self.coefficients.items()]
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,12 +61,12 @@ class RaterAgreement(Result):
         dimensions = [
             asdict(agreement) | {"coefficients": agreement.records()} for agreement in self.dimensions.values()
         ]
-        return {**described(self.judgements, self.sampling), "agreement": dimensions}
+        return {**self.judgements.summary(self.sampling), "agreement": dimensions}
 
     def tables(self) -> list[Table]:
         agreements = self.dimensions.values()
         names = dict.fromkeys(name for agreement in agreements for name in agreement.coefficients)
-        rows = [(name, *(shown(agreement.coefficients.get(name)) for agreement in agreements)) for name in names]
+        rows = [(name, *(str(agreement.coefficients.get(name, "")) for agreement in agreements)) for name in names]
         kappas = [agreement.resampled_kappa for agreement in agreements]
         medians = (interval(kappa.median, kappa.low, kappa.high) for kappa in kappas)
         rows.append(("one rater against the others' mean, quadratic kappa", *medians))
@@ -90,7 +90,7 @@ class RaterAgreement(Result):
                 lines.append(
                     f"{name}: two-way ICC is undefined, because no output was rated by every rater; use one-way."
                 )
-        return [*self.judgements.remarks, *map(Note, lines), *few_items(len(self.judgements.items))]
+        return [*self.judgements.remarks, *map(Note, lines), *self.judgements.few_items()]
 
 
 def _standing_apart(agreement: DimensionAgreement) -> Table:
@@ -117,7 +117,7 @@ def agreement(
     ``ratings`` is a public set's name, a file, or ratings that were read; ``dimensions`` are all that several people
     rated, unless named; ``sampling`` is given whole or as keywords (level, resamples, method, seed).
     """
-    judgements, drawing = take(ratings), sampling or Sampling(**options)
+    judgements, drawing = read_ratings(ratings), sampling or Sampling(**options)
     names = [dimensions] if isinstance(dimensions, str) else dimensions or rated_by_several(judgements)
     if not names:
         raise BadInput(f"{judgements.name} holds means, not each rater's ratings: agreement cannot be measured.")

@@ -15,10 +15,8 @@ from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
 from plainly.core.sampling import Sampling
 from plainly.factcheck.facts import facts
-from plainly.people.correlations import MetricCorrelation
-from plainly.people.metric_scores import score_units, with_texts
+from plainly.people.correlations import MetricCorrelation, correlate_metrics, score_units, with_texts
 from plainly.people.ratings import Judgements
-from plainly.people.statistics import correlate_metrics
 from plainly.reporting.contents import Overview
 from plainly.reporting.habits import habits
 from plainly.reporting.operation_spans import placed_operations

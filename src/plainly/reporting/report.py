@@ -19,9 +19,8 @@ from plainly.core.files import write_whole
 from plainly.core.formatting import size
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
-from plainly.people import RatingsLike, take
-from plainly.people.preferences import rank
-from plainly.people.rankings import read_rankings
+from plainly.people import RatingsLike, read_ratings
+from plainly.people.preferences import rank, read_rankings
 from plainly.reporting import paper
 from plainly.reporting.overview import Overview, overview
 from plainly.reporting.panel import Panel
@@ -143,7 +142,7 @@ def report(
         raise BadInput(f"Cannot write {out}: there is no directory {Path(out).parent}. Make it first.")
     progress = options.get("progress", no_progress)
     choices = read_rankings(ratings) if isinstance(ratings, str | Path) else None
-    judgements = None if ratings is None or choices is not None else take(ratings, progress=progress)
+    judgements = None if ratings is None or choices is not None else read_ratings(ratings, progress=progress)
     evaluation = asked(data, **options)
     contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
     if choices is not None:

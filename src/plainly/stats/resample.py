@@ -6,9 +6,9 @@ systems are scored on the same resampled items.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -49,10 +49,15 @@ class Estimate:
         spec = spec or ".2f"
         if math.isnan(self.value):
             return "undefined"
-        return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
+        interval = "" if math.isnan(self.low) else f" [{self.low:{spec}}, {self.high:{spec}}]"
+        return f"{self.value:{spec}}{interval}"
 
     def __str__(self) -> str:
         return format(self, ".2f")
+
+    def record(self) -> dict[str, Any]:
+        """The estimate in JSON and in records, where its level is called confidence."""
+        return {"confidence" if name == "level" else name: value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
