@@ -210,7 +210,7 @@ def test_fifty_thousand_ratings_are_summed_up(tmp_path: Path) -> None:
     store, ledger = opened(tmp_path, str(tmp_path / "many.csv"))
     project = store.project()
     columns = list(live.measured(ledger, project, ledger.answers()))
-    found = [column.ratings.alpha() for column in columns]
+    found = [column.ratings.krippendorff().value for column in columns]
     whole = live.overview(ledger, project)
     assert whole["ratings"] == 50_000
     assert all(0.4 < value < 0.9 for value in found)

@@ -94,7 +94,7 @@ def test_meta_and_plan_take_a_study_while_it_is_served(make: Make, serve: Any, c
         row["reasons"][0] for row in shown["raters"] if row["reasons"]
     ), "the dashboard flags whom plainly meta flags, in its words"
     assert main(["meta", str(place.file), "-m", "fkgl", "--resamples", "20"]) == 0
-    assert main(["plan", str(place.file), "--dimension", "meaning", "--draws", "20"]) == 0
+    assert main(["plan", str(place.file), "--dimension", "meaning", "--resamples", "20"]) == 0
     assert main(["meta", str(place.file), "--scale", "1..5"]) == 2
     assert "Leave columns and scale out" in capsys.readouterr().err
 

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from plainly.core.display import label, visible
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import counted, number
+from plainly.core.formatting import counted, label, number, visible
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.factcheck.finding import EFFECTS, HARMS, FactFinding
 from plainly.factcheck.metric import Facts, rows

@@ -13,8 +13,8 @@ from plainly.core.metric import Better, Floats, Needs
 from plainly.core.registry import choice
 from plainly.metrics.means import CheckedMetric
 from plainly.text import ngrams
+from plainly.text.arrays import Ints
 from plainly.text.ngrams import ORDER
-from plainly.text.ragged import Ints
 from plainly.text.tokenise import TOKENISERS
 
 Bools = npt.NDArray[np.bool_]

@@ -17,9 +17,8 @@ from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats
 from plainly.metrics.means import MeanMetric, mean_rows, means, ratio
 from plainly.text import counts, tokenise
+from plainly.text.arrays import KeyTable, Ragged, firsts, pairs
 from plainly.text.counts import Sentences
-from plainly.text.keytable import KeyTable, firsts, pairs
-from plainly.text.ragged import Ragged
 
 
 @dataclass(frozen=True, repr=False)

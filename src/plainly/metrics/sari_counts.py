@@ -16,8 +16,8 @@ import numpy.typing as npt
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats
 from plainly.text import sentences
+from plainly.text.arrays import Ints
 from plainly.text.ngrams import ORDER, Block, Counts, Match, Numbers, add_up
-from plainly.text.ragged import Ints
 from plainly.text.tokenise import tokens_13a
 
 Sums = tuple[Floats, Floats, Floats]  # of add, keep and delete

@@ -8,9 +8,8 @@ from typing import Any
 
 import plainly
 from plainly.checks.gate import Gate
-from plainly.core.display import short, visible
 from plainly.core.errors import for_python
-from plainly.core.formatting import listed
+from plainly.core.formatting import listed, short, visible
 from plainly.metrics.evidence import evidence
 from plainly.reporting import paper
 from plainly.reporting.item_browser import payload, script_json

@@ -8,10 +8,9 @@ from functools import cache
 import numpy as np
 
 from plainly.auditing import audit
-from plainly.core.display import short
 from plainly.core.evalset import EvalSet
 from plainly.core.files import read_shipped
-from plainly.core.formatting import counted, listed, percent
+from plainly.core.formatting import counted, listed, percent, short
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
 from plainly.core.sampling import Sampling
