@@ -8,10 +8,9 @@ import numpy as np
 import scipy.stats
 
 from plainly.core.sampling import Sampling
-from plainly.people import Ratings, resampling
-from plainly.people.resampling import Pilot
-from plainly.people.variance import components, detectable, power
-from plainly.stats import agreement, correlate, dependent
+from plainly.people import Ratings
+from plainly.people.planning import Pilot, components, detectable, power, resample_study
+from plainly.stats import agreement, correlate
 
 Floats = np.ndarray
 Row = tuple[str, str, str, float, float]
@@ -96,8 +95,8 @@ def between_metrics(times: int) -> Iterator[Row]:
             )
             scores = (human, first + human / 2, second + human / 2)
             groups = [str(at) for at in item]
-            exchanged = dependent.exchange(*scores, groups=groups, permutations=400, rng=rng)
-            errs += [dependent.williams(*scores).p_value < 0.05, exchanged.p_value < 0.05]
+            exchanged = correlate.exchange(*scores, groups=groups, permutations=400, rng=rng)
+            errs += [correlate.williams(*scores).p_value < 0.05, exchanged.p_value < 0.05]
         for name, rate in zip(("williams", "permute-items"), errs / times, strict=True):
             yield f"{name} by item", f"{systems} systems, {items} items", "error, equal metrics", 0.05, float(rate)
     for systems in (6, 10, 25):
@@ -106,8 +105,8 @@ def between_metrics(times: int) -> Iterator[Row]:
         for _ in range(times):
             human = rng.normal(size=systems)
             scores = (human, *(human + rng.normal(size=systems) for _ in range(2)))
-            exchanged = dependent.exchange(*scores, permutations=400, rng=rng, unit="systems")
-            errs += [dependent.williams(*scores).p_value < 0.05, exchanged.p_value < 0.05]
+            exchanged = correlate.exchange(*scores, permutations=400, rng=rng, unit="systems")
+            errs += [correlate.williams(*scores).p_value < 0.05, exchanged.p_value < 0.05]
         for name, rate in zip(("williams", "permute-systems"), errs / times, strict=True):
             yield f"{name} by system", f"{systems} systems", "error, equal metrics", 0.05, float(rate)
 
@@ -174,7 +173,8 @@ def plans(times: int) -> Iterator[Row]:
             by_formula = [power(part, 0.9, sentences=sentences, raters=raters) for part in parts]
             yield "plan's power, by formula", where, "power", float(np.mean(by_formula)), truth
             sampling = Sampling(resamples=100)
-            drawn = [resampling.budget(pilot, 48, [raters], sampling=sampling, rng=rng)[0].power for pilot in pilots]
+            size = {"sentences": 48 // raters, "raters": raters}
+            drawn = [resample_study(pilot, **size, sampling=sampling, rng=rng).power for pilot in pilots]
             yield "plan's power, drawn studies", where, "power", float(np.mean(drawn)), truth
         for sentences in (15, 60):
             powers = [found(sentences, 1, detectable(part, sentences=sentences), rng) for part in parts[:4]]

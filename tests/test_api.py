@@ -9,7 +9,7 @@ import pytest
 
 import plainly
 from plainly.core.errors import BadInput, BadSpec
-from plainly.stats.estimate import Estimate
+from plainly.stats.resample import Estimate
 
 SOURCES = ["He was obliged to leave.", "The cat sat on the mat."]
 OUTPUTS = ["He had to go.", "The cat sat."]

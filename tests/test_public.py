@@ -83,9 +83,9 @@ RESULTS: dict[str, Callable[[], Result]] = {
 
 
 def _ratings() -> Any:
-    from plainly.people import take
+    from plainly.people import read_ratings
 
-    return take(RATED)
+    return read_ratings(RATED)
 
 
 @pytest.mark.parametrize("name", RESULTS)

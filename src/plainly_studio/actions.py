@@ -12,10 +12,10 @@ from typing import Any
 
 from plainly.core import formatting
 from plainly.core.errors import BadInput
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.io.files import PathLike
-from plainly.people.rankings import Choice
+from plainly.people.preferences import Choice
 from plainly.people.ratings import Judgements
 from plainly_studio import creation, exports, imports, payment, people
 from plainly_studio.creation import LOCAL_URL, SCHEMA, NewProject
@@ -86,7 +86,7 @@ def create(
     outputs: Sequence[str] | None = None,
     items: int | None = None,
     overlap: int | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> NewProject:
     """Make a project's database, and its file from the options where there is none yet."""
     path = Path(file)
@@ -106,7 +106,9 @@ def create(
     return replace(project, file=str(path), wrote_file=wrote)
 
 
-def import_set(file: PathLike, name: str, *, database: str | None = None, progress: Progress = unseen) -> NewProject:
+def import_set(
+    file: PathLike, name: str, *, database: str | None = None, progress: Progress = no_progress
+) -> NewProject:
     """Make a project of a public set of ratings or annotations, or of a table of ratings."""
     path = Path(file)
     with _new_database(path, database) as store:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, func, insert, select
 from plainly import data, io
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly_studio import people, schema, wording
 from plainly_studio.project import Project, TaskName, with_path
@@ -60,7 +60,7 @@ class NewProject(Result):
 
 
 def create(
-    store: Store, project: Project, *, directory: Path, demo: bool = False, progress: Progress = unseen
+    store: Store, project: Project, *, directory: Path, demo: bool = False, progress: Progress = no_progress
 ) -> NewProject:
     """Fill a new database with the project and its items."""
     items = gather(project, directory=directory, demo=demo, progress=progress)
@@ -124,7 +124,7 @@ class Items:
 
 
 def gather(
-    project: Project, *, directory: Path, demo: bool = False, progress: Progress = unseen
+    project: Project, *, directory: Path, demo: bool = False, progress: Progress = no_progress
 ) -> list[dict[str, Any]]:
     """The items of the project's data, in random order."""
     evalset, outputs = data.demo() if demo else _read(project, directory, progress)

@@ -19,9 +19,9 @@ from plainly.core.errors import BadInput
 from plainly.core.result import Record
 from plainly.core.tables import delimited, jsonable
 from plainly.io.tables import arrow
-from plainly.people.rankings import Choice
+from plainly.people.preferences import Choice
+from plainly.people.rating_tables import escape_formula
 from plainly.people.ratings import Judgements, Rating
-from plainly.people.studio_exports import harmless
 from plainly_studio import tasks
 from plainly_studio.ledger import Ledger, StudyAnswer, Unit
 from plainly_studio.project import Project, TaskName
@@ -182,7 +182,7 @@ def _entries(ledger: Ledger, project: Project) -> Iterator[Record]:
 
 def _csv(ledger: Ledger, project: Project) -> bytes:
     names = COLUMNS[project.task]
-    cells = [[harmless(row[name]) for name in names] for row in rows(ledger, project)]
+    cells = [[escape_formula(row[name]) for name in names] for row in rows(ledger, project)]
     return f"{delimited(names, cells, line_end=_LINE_END)}{_LINE_END}".encode()
 
 

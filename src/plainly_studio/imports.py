@@ -14,17 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from plainly.people.studio_exports import true
 from sqlalchemy import Connection, insert, select
 
 from plainly import data
 from plainly.core.errors import BadInput
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.io.lines import read_lines
 from plainly.io.tables import Sheet, read_table, table_format
-from plainly.people import studio_exports
-from plainly.people.rating_tables import AVERAGED, ratings_in, roles_of, table_of
+from plainly.people.rating_tables import AVERAGED, is_studio_export, ratings_in, roles_of, table_of, unescape_export
 from plainly.people.ratings import guess_scale
-from plainly.people.studio_exports import true
 from plainly.stats.resample import Floats
 from plainly_studio import people, schema, tasks
 from plainly_studio.assignments import fingerprint
@@ -63,7 +62,7 @@ class Load:
     decisions: Sequence[tuple[int, dict[str, Any], float]] = ()
 
 
-def import_set(store: Store, name: str, *, progress: Progress = unseen) -> NewProject:
+def import_set(store: Store, name: str, *, progress: Progress = no_progress) -> NewProject:
     """Make a project of a named set, or of a table of ratings: any that ``plainly meta`` reads."""
     load = _load(name, progress)
     create_tables(store)
@@ -213,7 +212,7 @@ def _load_export(name: str) -> Load | None:
             first = json.loads(lines[0])
             if isinstance(first, dict) and first.get("kind") == "project":
                 return _whole_study(name, lines)
-    if table_format(name) is None or not studio_exports.is_ours(table := studio_exports.plain(read_table(name))):
+    if table_format(name) is None or not is_studio_export(table := unescape_export(read_table(name))):
         return None
     task = next((task for task, columns in COLUMNS.items() if set(columns) <= set(table.columns)), None)
     if task is None:

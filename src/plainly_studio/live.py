@@ -17,9 +17,7 @@ import numpy.typing as npt
 from plainly.core.result import Record
 from plainly.core.sampling import Sampling
 from plainly.people.preferences import rank
-from plainly.stats.agreement import AlphaDistance, krippendorff
-from plainly.stats.long import LongRatings
-from plainly.stats.raters import FEWEST
+from plainly.stats.agreement import FEWEST, AlphaDistance, LongRatings
 from plainly.stats.resample import Ints
 from plainly_studio import exports, tasks
 from plainly_studio.ledger import Ledger, StudyAnswer
@@ -161,14 +159,14 @@ def _agreement(column: Column) -> Record:
     return {
         "name": column.name,
         "level": ratings.level,
-        "alpha": ratings.alpha(),
+        "alpha": ratings.krippendorff().value,
         "low": low,
         "high": high,
         "first_half": first,
         "second_half": second,
         "ratings": len(ratings),
         "compared": ratings.compared,
-        "growth": [{"ratings": cut, "alpha": ratings.alpha(first=cut)} for cut in cuts],
+        "growth": [{"ratings": cut, "alpha": ratings.krippendorff(first=cut).value} for cut in cuts],
     }
 
 
@@ -176,12 +174,7 @@ def _interval(ratings: LongRatings) -> tuple[float, float]:
     """The 95 % interval of alpha over items; undefined where the units are words, which are not drawn one by one."""
     if not 1 < len(ratings) <= _MOST_DRAWN or ratings.compared < 2:
         return math.nan, math.nan
-    order = np.argsort(ratings.units, kind="stable")
-    units, numbers = ratings.units[order], ratings.numbers[order]
-    starts = np.searchsorted(units, units)
-    packed = np.full((int(units.max()) + 1, int(np.bincount(units).max())), np.nan)
-    packed[units, np.arange(len(units)) - starts] = numbers  # Alpha does not ask who said what.
-    estimate = krippendorff(packed, distance=ratings.level).estimate(Sampling(resamples=_DRAWS))
+    estimate = ratings.krippendorff().estimate(Sampling(resamples=_DRAWS))
     return estimate.low, estimate.high
 
 
@@ -194,7 +187,7 @@ def _halves(ratings: LongRatings) -> tuple[float, float]:
     early = (last <= np.median(last))[ratings.units]
     parts = (replace(ratings, units=ratings.units[chosen], raters=ratings.raters[chosen], values=ratings.values[chosen])
              for chosen in (early, ~early))  # fmt: skip
-    first, second = (part.alpha() for part in parts)
+    first, second = (part.krippendorff().value for part in parts)
     return first, second
 
 

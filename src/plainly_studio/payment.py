@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 from sqlalchemy import Connection, func, select, update
 
 from plainly.core.tables import delimited
-from plainly.people.studio_exports import harmless
+from plainly.people.rating_tables import escape_formula
 from plainly_studio import schema
 from plainly_studio.people import Outcome, Person, Secret
 from plainly_studio.project import Project
@@ -122,7 +122,7 @@ def roster(connection: Connection, project: Project, secret: Secret) -> list[dic
 
 def _people(rows: list[dict[str, Any]]) -> str:
     names = [name for name in (rows[0] if rows else {"rater": ""}) if name != "created_at"]
-    return delimited(names, [[harmless(row[name]) for name in names] for row in rows])
+    return delimited(names, [[escape_formula(row[name]) for name in names] for row in rows])
 
 
 def _prolific(rows: list[dict[str, Any]], *, good: bool) -> str:
@@ -140,7 +140,7 @@ def _mturk(rows: list[dict[str, Any]]) -> str:
         if row.get("workerId")
     ]  # fmt: skip
     return delimited(
-        ("AssignmentId", "HITId", "WorkerId", "Approve", "Reject"), [list(map(harmless, row)) for row in table]
+        ("AssignmentId", "HITId", "WorkerId", "Approve", "Reject"), [list(map(escape_formula, row)) for row in table]
     )
 
 

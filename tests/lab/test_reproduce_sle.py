@@ -8,7 +8,7 @@ import pytest
 
 from plainly import data
 from plainly.people import load
-from plainly.people.subset import Filter
+from plainly.people.correlations import Filter
 from plainly_lab.reproductions import RecipeOptions, recipe
 from plainly_lab.reproductions.cells import Cell
 

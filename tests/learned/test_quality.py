@@ -16,7 +16,7 @@ import toy_judge
 from plainly.core import registry
 from plainly.core.errors import BadInput, BadSpec, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
-from plainly.core.progress import whole
+from plainly.core.progress import report_work
 from plainly.learned import encoder, events, quality, score_cache
 from plainly.learned.pieces import pieces, units, windows
 from plainly.learned.quality import Combination, Quality
@@ -153,8 +153,8 @@ def test_blanking_outputs_never_helps(metric: str, toy: str) -> None:
     assert (blank[headline] <= written[headline]).all()
     assert set(blank[headline]) == {-4.0 if metric == "sle" else 0.0}
     mixed = plainly.score(sources=sources, outputs=[*outputs[:3], "", ""], metrics=[spec], intervals=False)[spec]
-    whole = plainly.score(sources=sources, outputs=outputs, metrics=[spec], intervals=False)[spec]
-    assert float(mixed) <= float(whole)
+    report_work = plainly.score(sources=sources, outputs=outputs, metrics=[spec], intervals=False)[spec]
+    assert float(mixed) <= float(report_work)
     assert mixed.undefined == 0, "nothing is left out"
 
 
@@ -197,8 +197,8 @@ def test_items_without_a_value_are_warned_of() -> None:
     assert warning["where"] == "fkgl"
     assert "2 of the outputs" in warning["message"]
     assert "leaving items out changes it" in warning["message"]
-    whole = plainly.score(sources=SOURCES, outputs=OUTPUTS, metrics=["fkgl"], intervals=False)
-    assert "undefined-items" not in {entry["code"] for entry in whole.json()["warnings"]}
+    report_work = plainly.score(sources=SOURCES, outputs=OUTPUTS, metrics=["fkgl"], intervals=False)
+    assert "undefined-items" not in {entry["code"] for entry in report_work.json()["warnings"]}
 
 
 # --- texts longer than the window ---
@@ -308,8 +308,8 @@ def test_harm_lowers_it(shipped: str, harm: str) -> None:
         "repeated": [" ".join([output] * 5) for output in outputs],
         "empty": [""] * 3,
     }[harm]
-    whole, broken = (_segments(shipped, texts, sources)["quality"] for texts in (outputs, harmed))
-    assert (broken < whole).all()
+    report_work, broken = (_segments(shipped, texts, sources)["quality"] for texts in (outputs, harmed))
+    assert (broken < report_work).all()
 
 
 def test_the_shipped_judge_says_the_same_alone_and_in_company(shipped: str) -> None:
@@ -421,7 +421,7 @@ def test_several_processes_share_it(remembering: Path) -> None:
 def test_progress_is_told_inside_a_metric(toy: str) -> None:
     told: list[int] = []
     sources, outputs = [f"{SOURCES[0]} {at}" for at in range(90)], [f"{OUTPUTS[0]} {at}" for at in range(90)]
-    with whole(told.append, 90):
+    with report_work(told.append, 90):
         quality.judged(quality.load_judge(toy), EvalSet.of(sources), outputs)
         assert 30 < sum(told) < 90
         assert len(told) > 3

@@ -19,13 +19,18 @@ from plainly.core.sampling import Sampling
 from plainly.core.tables import jsonable
 from plainly.people import Judgements, Ratings, load
 from plainly.people.agreement import agreement
-from plainly.people.correlations import FEWEST_SYSTEMS
-from plainly.people.dimensions import pareto, relate
-from plainly.people.meta_evaluation import meta
-from plainly.people.metric_scores import MetricScores, mean_metric, read_scores, score_units, with_texts
-from plainly.people.statistics import correlate_metrics
-from plainly.people.subset import Filter
-from plainly.stats.raters import reliability
+from plainly.people.correlations import (
+    FEWEST_SYSTEMS,
+    Filter,
+    MetricScores,
+    correlate_metrics,
+    mean_metric,
+    read_scores,
+    score_units,
+    with_texts,
+)
+from plainly.people.meta_evaluation import meta, pareto, relate
+from plainly.stats.agreement import reliability
 
 SOURCES = {
     "1": "He was obliged to leave the city in 1942 .",
@@ -463,9 +468,7 @@ def test_from_python_a_result_shows_itself(tmp_path: Path) -> None:
         meta(path, agreement=True, sampling=Sampling(resamples=5)).chart()
 
 
-def test_level_means_confidence_and_old_names_are_taken_for_one_version(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unit_is_what_is_correlated_and_level_is_confidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(write_ratings(tmp_path / "r.csv"))
 
     def asked(*arguments: str) -> tuple[set[str], set[float], str]:
@@ -477,10 +480,7 @@ def test_level_means_confidence_and_old_names_are_taken_for_one_version(
 
     assert asked() == ({"item", "system"}, {0.95}, "")
     assert asked("--unit", "systems", "--level", "0.8") == ({"system"}, {0.8}, "")
-    units, levels, said = asked("--level", "item", "--confidence", "0.9")
-    assert (units, levels) == ({"item"}, {0.9})
-    assert "--unit items" in said
-    assert "--confidence is now --level" in said
+    assert asked("--unit", "items", "--level", "0.9") == ({"item"}, {0.9}, "")
     assert main(["meta", path, "--level", "2"]) == 2
     assert "between 0 and 1" in capsys.readouterr().err
 
@@ -539,10 +539,8 @@ def test_plan_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "whole numbers" in capsys.readouterr().err
     assert main(["plan", path, "--sentences", "0"]) == 2
     assert "at least 1" in capsys.readouterr().err
-    assert main([*arguments, "--draws", "20", "--json"]) == 0
-    shown = capsys.readouterr()
-    assert json.loads(shown.out)["budget"][0]["draws"] == 20
-    assert "--draws is now --resamples" in shown.err
+    assert main([*arguments, "--resamples", "20", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["budget"][0]["draws"] == 20
 
 
 @pytest.mark.mirror

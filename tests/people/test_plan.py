@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,18 @@ import scipy.stats
 
 from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
-from plainly.people import Ratings, load, resampling
-from plainly.people.planning import plan
-from plainly.people.resampling import Pilot
-from plainly.people.variance import Components, components, detectable, power, sentences_needed
+from plainly.people import Ratings, load
+from plainly.people.planning import (
+    Components,
+    Pilot,
+    components,
+    detectable,
+    plan,
+    power,
+    resample_study,
+    sentences_needed,
+    tau_b,
+)
 
 SEVEN = ("Identity", "Moses", "SBMT-SARI", "NTS-h1_default_model", "NTS-h1_w2v_model", "NTS-h4_default_model",
          "NTS-h4_w2v_model")  # fmt: skip
@@ -47,12 +56,12 @@ def test_tau_b_of_patterns_equals_scipy_and_both_ways_forgets_the_order() -> Non
     rng = np.random.default_rng(0)
     patterns, full = rng.integers(-1, 2, size=(50, 15)).astype(float), rng.integers(-1, 2, size=15).astype(float)
     theirs = [scipy.stats.kendalltau(row, full).statistic for row in patterns]
-    np.testing.assert_allclose(resampling.tau_b(patterns, full), theirs, atol=1e-9)
-    assert np.isnan(resampling.tau_b(np.zeros((1, 15)), full)[0])
+    np.testing.assert_allclose(tau_b(patterns, full), theirs, atol=1e-9)
+    assert np.isnan(tau_b(np.zeros((1, 15)), full)[0])
     ratings = simulated(rng)
     turned = ratings.of_systems(("D", "B", "A", "C"))
     points = [
-        resampling.sentences(Pilot.of(each), [20], sampling=Sampling(resamples=300), rng=np.random.default_rng(1))[0]
+        resample_study(Pilot.of(each), sentences=20, sampling=Sampling(resamples=300), rng=np.random.default_rng(1))
         for each in (ratings, turned)
     ]
     assert points[0].tau == pytest.approx(points[1].tau, abs=1e-12)
@@ -62,11 +71,12 @@ def test_tau_b_of_patterns_equals_scipy_and_both_ways_forgets_the_order() -> Non
 def test_more_is_better_and_a_budget_goes_to_sentences() -> None:
     pilot = Pilot.of(simulated(np.random.default_rng(3)))
     rng = np.random.default_rng(0)
-    by_size = resampling.sentences(pilot, [5, 15, 40, 120], sampling=Sampling(resamples=300), rng=rng)
+    draw = partial(resample_study, pilot, sampling=Sampling(resamples=300), rng=rng)
+    by_size = [draw(sentences=size) for size in (5, 15, 40, 120)]
     assert [point.tau for point in by_size] == sorted(point.tau for point in by_size)
-    by_raters = resampling.raters(pilot, [1, 2, 4], sampling=Sampling(resamples=300), rng=rng)
+    by_raters = [draw(raters=count) for count in (1, 2, 4)]
     assert [point.tau for point in by_raters] == sorted(point.tau for point in by_raters)
-    spent = resampling.budget(pilot, 60, [1, 2, 4], sampling=Sampling(resamples=300), rng=rng)
+    spent = [draw(sentences=60 // count, raters=count) for count in (1, 2, 4)]
     assert [(point.sentences, point.raters) for point in spent] == [(60, 1), (30, 2), (15, 4)]
     assert spent[0].tau > spent[1].tau > spent[2].tau
 
@@ -156,10 +166,10 @@ def test_a_budget_counts_raters_once(test: str, raters: int) -> None:
         pilot = study(400, 3)[0]
         pilot[1] += effect - (pilot[1].mean() - pilot[0].mean())  # the pilot's own difference is the true one
         ratings = Ratings("s", ("A", "B"), tuple(map(str, range(400))), tuple("xyz"), pilot)
-        drawn = resampling.budget(
-            Pilot.of(ratings, test=test), size * raters, [raters], sampling=Sampling(resamples=400), rng=rng
+        drawn = resample_study(
+            Pilot.of(ratings, test=test), sentences=size, raters=raters, sampling=Sampling(resamples=400), rng=rng
         )  # fmt: skip
-        found.append(drawn[0].power)
+        found.append(drawn.power)
     assert np.mean(found) == pytest.approx(true, abs=0.03)
 
 
@@ -206,9 +216,9 @@ def test_faults_are_named() -> None:
     with pytest.raises(BadInput, match="between 0 and 1"):
         Pilot.of(ratings, alpha=5)
     with pytest.raises(BadInput, match="too few"):
-        resampling.budget(Pilot.of(ratings), 1, [1], rng=np.random.default_rng(0))
+        plan(ratings, budget=3, raters=[2])
     with pytest.raises(BadInput, match="at least two sentences"):
-        resampling.sentences(Pilot.of(ratings), [1], rng=np.random.default_rng(0))
+        resample_study(Pilot.of(ratings), sentences=1, rng=np.random.default_rng(0))
     unpaired = simulated(np.random.default_rng(0), items=3, paired=False)
     with pytest.raises(BadInput, match=r"paired test needs items|fewer than two rated"):
         Pilot.of(unpaired, test="paired")
@@ -220,12 +230,15 @@ def test_simplicity_da_gives_the_known_figures(mirror: Path) -> None:
     judgements = load("simplicity-da")
     pilot = Pilot.of(judgements["simplicity"].of_systems(sorted(judgements.systems)))
     assert pilot.test == "welch"
-    by_size = resampling.sentences(pilot, (10, 50, 100), rng=np.random.default_rng(1))
-    by_raters = resampling.raters(pilot, (1, 2, 5, 15), rng=np.random.default_rng(2), published=True)
+    rng = np.random.default_rng(1)
+    by_size = [resample_study(pilot, sentences=size, rng=rng) for size in (10, 50, 100)]
+    rng = np.random.default_rng(2)
+    by_raters = [resample_study(pilot, raters=count, rng=rng, published=True) for count in (1, 2, 5, 15)]
     for points, known in ((by_size, (0.333, 0.814, 0.931)), (by_raters, (0.706, 0.818, 0.917, 0.980))):
         assert [point.tau_as_listed for point in points] == pytest.approx(known, abs=0.02)
         assert [point.tau for point in points] == pytest.approx(known, abs=0.02)
-    spent = resampling.budget(pilot, 200, (1, 2, 5, 15), rng=np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    spent = [resample_study(pilot, sentences=200 // count, raters=count, rng=rng) for count in (1, 2, 5, 15)]
     assert [point.tau for point in spent] == sorted((point.tau for point in spent), reverse=True)
 
 
@@ -240,9 +253,11 @@ def test_acl2018_gives_the_known_figures(mirror: Path) -> None:
     for dimension, figures in known.items():
         pilot = Pilot.of(judgements[dimension].of_systems(SEVEN))
         assert pilot.test == "paired"
-        points = resampling.raters(pilot, (1, 2, 3), rng=np.random.default_rng(1), published=True)
+        rng = np.random.default_rng(1)
+        points = [resample_study(pilot, raters=count, rng=rng, published=True) for count in (1, 2, 3)]
         assert [point.tau_as_listed for point in points] == pytest.approx(figures, abs=0.02)
-        spent = resampling.budget(pilot, 100, (1, 2, 3), rng=np.random.default_rng(2))
+        rng = np.random.default_rng(2)
+        spent = [resample_study(pilot, sentences=100 // count, raters=count, rng=rng) for count in (1, 2, 3)]
         assert [point.tau for point in spent] == sorted((point.tau for point in spent), reverse=True)
     needed = plan("acl2018", sampling=Sampling(resamples=2), difference=0.4).needed
     assert needed == {1: 83, 2: 54, 3: 44}  # 202 for two raters, where a search stumbled over an undefined power

@@ -94,7 +94,7 @@ def test_a_cell_that_says_there_is_none_costs_one_rating_and_is_counted(tmp_path
         found = read_ratings(write(tmp_path / "r.csv", f"item,simplicity_1,simplicity_2\n1,3,4\n2,{word},3\n"))
         assert found["simplicity"].raters == ("1", "2")
     else:
-        found = people.take([{"item": "1", "simplicity": 2}, {"item": "2", "simplicity": word}])
+        found = people.read_ratings([{"item": "1", "simplicity": 2}, {"item": "2", "simplicity": word}])
     assert np.isnan(found["simplicity"].values).any()
     (said,) = [note.message for note in found.remarks if "hold no rating" in note.message]
     assert ("empty" if not word.strip() else repr(word.strip())) in said
@@ -221,12 +221,12 @@ def test_a_kind_of_file_may_have_a_reader_of_its_own_imported_only_then(
 ) -> None:
     (tmp_path / "own_kind.py").write_text(
         "from plainly.people import Judgements, Rating\n"
-        "def read(path):\n"
+        "def judgements(path):\n"
         "    ratings = [Rating('A', '1', 'x', 'clarity', 6.0), Rating('A', '1', 'y', 'clarity', float('nan'))]\n"
         "    return Judgements.of(str(path), ratings, scales={'clarity': (1, 7)}, sources={'1': 'a source'})\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(READERS, ".own", "own_kind:read")
+    monkeypatch.setitem(READERS, ".own", "own_kind")
     assert "own_kind" not in sys.modules
     found = read_ratings("study.own")
     assert (found.name, found["clarity"].scale, found["clarity"].raters) == ("study.own", (1, 7), ("x", "y"))

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import plainly
-from plainly.core.display import visible
 from plainly.core.evalset import EvalSet
+from plainly.core.formatting import visible
 from plainly.reporting.item_browser import script_json
 from plainly.reporting.report import Report
 

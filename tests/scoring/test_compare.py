@@ -16,9 +16,8 @@ from plainly.core.evalset import EvalSet
 from plainly.core.formatting import p_value
 from plainly.core.sampling import Sampling
 from plainly.reporting.overview import overview
-from plainly.scoring.claims import claims
 from plainly.scoring.compare import compare
-from plainly.scoring.comparisons import Comparisons
+from plainly.scoring.comparisons import Comparisons, claims
 from plainly.scoring.evaluate import evaluate
 
 KEYS = {"system", "baseline", "metric", "test", "difference", "p_value", "p_holm", "p_bh", "low", "high", "effect_size"}

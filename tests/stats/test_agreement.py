@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
 from plainly.stats import agreement
-from plainly.stats.long import LongRatings
-from plainly.stats.raters import reliability
+from plainly.stats.agreement import LongRatings, reliability
 
 NAN = np.nan
 
@@ -31,6 +31,10 @@ def scale_ratings(rng: np.random.Generator, units: int = 80, raters: int = 5, ga
     return ratings
 
 
+def cohen(one: npt.ArrayLike, other: npt.ArrayLike, weights: agreement.Distance = "nominal") -> float:
+    return float(agreement.pairwise_kappa(np.stack([one, other], axis=1), weights=weights)[0, 1])
+
+
 @pytest.mark.parametrize(("ours", "theirs"), [("nominal", None), ("linear", "linear"), ("quadratic", "quadratic")])
 def test_cohen_equals_scikit_learn(ours: agreement.Distance, theirs: str | None) -> None:
     from sklearn.metrics import cohen_kappa_score
@@ -38,24 +42,24 @@ def test_cohen_equals_scikit_learn(ours: agreement.Distance, theirs: str | None)
     for seed in range(20):
         one, other = scale_ratings(np.random.default_rng(seed), raters=2).T
         expected = cohen_kappa_score(one, other, weights=theirs)
-        assert agreement.cohen(one, other, weights=ours).value == pytest.approx(expected, abs=1e-9)
+        assert cohen(one, other, weights=ours) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_point_of_the_scale_that_nobody_used_keeps_its_distance() -> None:
     # 1 and 5 only: scikit-learn would call them neighbours; by value every disagreement is 4 points, and kappa is the
     # same for all weights. With 2 used once, the distances differ.
     one, other = np.array([1, 1, 5, 5, 1, 5.0]), np.array([1, 5, 5, 5, 1, 1.0])
-    assert agreement.cohen(one, other, weights="quadratic").value == pytest.approx(agreement.cohen(one, other).value)
+    assert cohen(one, other, weights="quadratic") == pytest.approx(cohen(one, other))
     one[0] = 2
     # By hand: Σ(x−y)² = 1 + 16 + 16 = 33; over all 36 pairs it is 6(81 + 78) − 2·19·18 = 270, so 45 for six.
-    assert agreement.cohen(one, other, weights="quadratic").value == pytest.approx(1 - 33 / 45)
+    assert cohen(one, other, weights="quadratic") == pytest.approx(1 - 33 / 45)
 
 
 def test_cohen_takes_labels_and_leaves_out_what_one_did_not_rate() -> None:
     one = np.array(["add", "del", "add", None, "add"], dtype=object)
     other = np.array(["add", "del", "del", "add", "add"], dtype=object)
     # Observed 3/4; chance (3/4)(2/4) + (1/4)(2/4) = 1/2.
-    assert agreement.cohen(one, other).value == pytest.approx(0.5)
+    assert cohen(one, other) == pytest.approx(0.5)
     with pytest.raises(BadInput, match="labels have no mean"):
         agreement.icc(np.stack([one, other], axis=1))
 
@@ -107,7 +111,7 @@ def test_davies_fleiss_equals_nltk_and_two_raters_are_cohens() -> None:
         task = AnnotationTask([(r, u, ratings[u, r]) for u in range(40) for r in range(4)])
         assert agreement.davies_fleiss(ratings) == pytest.approx(task.multi_kappa(), abs=1e-9)
         pair = ratings[:, :2]
-        assert agreement.davies_fleiss(pair) == pytest.approx(agreement.cohen(*pair.T).value, abs=1e-12)
+        assert agreement.davies_fleiss(pair) == pytest.approx(cohen(*pair.T), abs=1e-12)
 
 
 def test_davies_fleiss_pools_pairs_by_what_both_rated() -> None:
@@ -118,12 +122,17 @@ def test_davies_fleiss_pools_pairs_by_what_both_rated() -> None:
 
 
 def test_pairwise_kappa_is_cohens_for_every_pair() -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     ratings = scale_ratings(np.random.default_rng(3), gaps=0.25)
     for weights in ("nominal", "linear", "quadratic"):
         matrix = agreement.pairwise_kappa(ratings, weights=weights)  # type: ignore[arg-type]
         assert np.isnan(np.diag(matrix)).all()
         for a, b in [(0, 1), (2, 4), (3, 0)]:
-            expected = agreement.cohen(ratings[:, a], ratings[:, b], weights=weights).value  # type: ignore[arg-type]
+            pair = ratings[:, [a, b]]
+            one, other = pair[~np.isnan(pair).any(axis=1)].T
+            theirs = None if weights == "nominal" else weights
+            expected = cohen_kappa_score(one, other, weights=theirs, labels=[1, 2, 3, 4, 5])
             assert matrix[a, b] == pytest.approx(expected, abs=1e-9)
 
 
@@ -174,7 +183,7 @@ def test_undefined_is_nan() -> None:
         assert np.isnan(agreement.krippendorff(ratings, distance="nominal").value)
         assert np.isnan(agreement.davies_fleiss(ratings))
         assert np.isnan(agreement.icc(ratings).value)
-        assert np.isnan(agreement.cohen(ratings[:, 0], ratings[:, 1], weights="linear").value)
+        assert np.isnan(cohen(ratings[:, 0], ratings[:, 1], weights="linear"))
         assert np.isnan(agreement.resampled_kappa(ratings, rng=np.random.default_rng(1)).median)
     assert np.isnan(agreement.fleiss(constant).estimate(Sampling(resamples=50)).low)
 
@@ -190,7 +199,7 @@ def test_resampled_kappa_draws_as_the_slow_loop_does() -> None:
             mine = rng.integers(3)
             one.append(row[mine])
             other.append(np.rint(np.delete(row, mine).mean()))
-        slow.append(agreement.cohen(np.array(one), np.array(other), weights="quadratic").value)
+        slow.append(cohen(np.array(one), np.array(other), weights="quadratic"))
     assert found.median == pytest.approx(np.median(slow), abs=0.01)
     assert found.low == pytest.approx(np.quantile(slow, 0.025), abs=0.02)
     assert found.margin == pytest.approx(1.96 * np.std(slow) / 20, abs=0.001)
@@ -219,7 +228,7 @@ def test_intervals_cover_and_follow_the_seed() -> None:
         agreement.krippendorff(ratings, distance="ordinal"),
         agreement.icc(ratings),
         agreement.icc(ratings, model="one-way", average=True),
-        agreement.cohen(ratings[:, 0], ratings[:, 1], weights="linear"),
+        agreement.fleiss(ratings[:, :2], weights="linear"),
     ):
         found = coefficient.estimate(Sampling(resamples=300))
         assert found.low < found.value < found.high
@@ -249,11 +258,9 @@ def test_faults_are_named() -> None:
     with pytest.raises(BadInput, match="units × raters"):
         agreement.fleiss([1, 2, 3])
     with pytest.raises(BadInput, match="nominal, linear"):
-        agreement.cohen([1.0, 2], [1.0, 2], weights="cubic")  # type: ignore[arg-type]
+        agreement.pairwise_kappa([[1.0, 1.0], [2.0, 2.0]], weights="cubic")  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="one-way"):
         agreement.icc([[1.0, 2.0]], model="none")  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="one length"):
-        agreement.cohen([1.0], [1.0, 2.0])
 
 
 def long_ratings(matrix: np.ndarray, level: agreement.AlphaDistance) -> LongRatings:
@@ -273,13 +280,15 @@ def test_alpha_of_long_ratings_is_that_of_the_matrix_and_of_the_krippendorff_pac
     matrix = scale_ratings(np.random.default_rng(3), gaps=0.4)
     ratings = long_ratings(matrix, level)
     expected = krippendorff.alpha(matrix.T, level_of_measurement=level)
-    assert ratings.alpha() == pytest.approx(expected, abs=1e-9)
-    assert ratings.alpha() == pytest.approx(agreement.krippendorff(matrix, distance=level).value, abs=1e-9)
+    alpha = ratings.krippendorff().value
+    assert alpha == pytest.approx(expected, abs=1e-9)
+    assert alpha == pytest.approx(agreement.krippendorff(matrix, distance=level).value, abs=1e-12)
     part = LongRatings.of(ratings.units[:100], ratings.raters[:100], ratings.numbers[:100], level=level)
-    assert ratings.alpha(first=100) == pytest.approx(part.alpha(), abs=1e-12)
+    assert ratings.krippendorff(first=100).value == pytest.approx(part.krippendorff().value, abs=1e-12)
     assert ratings.compared == int((np.sum(~np.isnan(matrix), axis=1) > 1).sum())
     same = LongRatings.of([1, 1, 2, 2], list("abab"), [3.0, 3.0, 3.0, 3.0], level=level)
-    assert np.isnan(same.alpha()), "undefined is not 0"
+    assert np.isnan(same.krippendorff().value), "undefined is not 0"
+    assert np.isnan(LongRatings.of([], [], [], level=level).krippendorff().value)
 
 
 def test_raters_of_long_ratings_are_those_of_the_matrix() -> None:

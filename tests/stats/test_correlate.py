@@ -10,7 +10,7 @@ import scipy.stats
 
 from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
-from plainly.stats import correlate, dependent, pairwise
+from plainly.stats import correlate
 
 THEIRS = {"pearson": scipy.stats.pearsonr, "spearman": scipy.stats.spearmanr, "kendall": scipy.stats.kendalltau}
 
@@ -137,14 +137,14 @@ def test_williams_by_hand() -> None:
     raw -= raw.mean(axis=0)
     white = raw @ np.linalg.inv(np.linalg.cholesky(raw.T @ raw)).T
     human, first, second = (white @ np.linalg.cholesky(target).T).T
-    found = dependent.williams(human, first, second)
+    found = correlate.williams(human, first, second)
     assert (found.first, found.second) == (pytest.approx(0.8), pytest.approx(0.5))
     t = 0.3 * np.sqrt(9 * 1.4) / np.sqrt(2 * 0.27 * 9 / 7 + 1.3**2 / 4 * 0.6**3)
     assert t == pytest.approx(1.2013, abs=2e-3)
     assert found.p_value == pytest.approx(2 * scipy.stats.t.sf(t, 7), abs=1e-9)
-    assert dependent.williams(human, second, first).p_value == pytest.approx(found.p_value)
-    assert np.isnan(dependent.williams(human, first, first * 2).p_value)
-    assert np.isnan(dependent.williams(human, first, np.ones(10)).p_value)
+    assert correlate.williams(human, second, first).p_value == pytest.approx(found.p_value)
+    assert np.isnan(correlate.williams(human, first, first * 2).p_value)
+    assert np.isnan(correlate.williams(human, first, np.ones(10)).p_value)
 
 
 def two_metrics(rng: np.random.Generator, strength: float, n: int = 200) -> tuple[np.ndarray, ...]:
@@ -160,8 +160,8 @@ def test_tests_of_dependent_correlations_hold_their_level_and_find_differences(t
     def p(strength: float) -> float:
         columns = two_metrics(rng, strength)
         if test == "williams":
-            return dependent.williams(*columns).p_value
-        return dependent.exchange(*columns, groups=items, permutations=199, rng=rng).p_value
+            return correlate.williams(*columns).p_value
+        return correlate.exchange(*columns, groups=items, permutations=199, rng=rng).p_value
 
     null = np.array([p(1.0) for _ in range(150)])
     assert 0.01 <= np.mean(null <= 0.05) <= 0.11
@@ -172,9 +172,9 @@ def test_exchanging_goes_by_whole_groups_and_tries_all_ways_where_they_are_few()
     human, first, second = columns = two_metrics(np.random.default_rng(0), -1.0, n=8)
     rng = np.random.default_rng(1)
     # One group: the metrics are exchanged altogether or not at all, and both ways are as extreme as what was seen.
-    assert dependent.exchange(*columns, groups=["i"] * 8, permutations=99, rng=rng).p_value == 1
+    assert correlate.exchange(*columns, groups=["i"] * 8, permutations=99, rng=rng).p_value == 1
     # Eight systems: 2^8 ways, by brute force.
-    found = dependent.exchange(*columns, permutations=256, rng=rng, unit="systems")
+    found = correlate.exchange(*columns, permutations=256, rng=rng, unit="systems")
     assert found.test == "permute-systems, pearson, all 256 permutations"
     one, other = (scipy.stats.zscore(x) for x in (first, second))
     apart = []
@@ -183,8 +183,8 @@ def test_exchanging_goes_by_whole_groups_and_tries_all_ways_where_they_are_few()
         apart.append(scipy.stats.pearsonr(human, mixed[0])[0] - scipy.stats.pearsonr(human, mixed[1])[0])
     assert found.difference == pytest.approx(apart[0], abs=1e-9)
     assert found.p_value == np.mean(np.abs(apart) >= abs(apart[0]) - 1e-9)
-    assert dependent.exchange(*columns, permutations=2000, rng=rng).p_value == found.p_value
-    drawn = dependent.exchange(*columns, permutations=255, rng=rng).p_value
+    assert correlate.exchange(*columns, permutations=2000, rng=rng).p_value == found.p_value
+    drawn = correlate.exchange(*columns, permutations=255, rng=rng).p_value
     assert drawn == pytest.approx(found.p_value, abs=0.1)
 
 
@@ -192,7 +192,7 @@ def test_exchanging_goes_by_whole_groups_and_tries_all_ways_where_they_are_few()
 def test_a_test_between_systems_holds_its_level_where_systems_are_a_sample(systems: int) -> None:
     rng = np.random.default_rng(systems)
     ps = np.array(
-        [dependent.exchange(*two_metrics(rng, 1.0, n=systems), permutations=300, rng=rng).p_value for _ in range(300)]
+        [correlate.exchange(*two_metrics(rng, 1.0, n=systems), permutations=300, rng=rng).p_value for _ in range(300)]
     )
     assert np.mean(ps <= 0.05) <= 0.08
     assert (ps >= 2 / 2**systems).all()
@@ -253,9 +253,9 @@ def test_pairwise_accuracy_equals_the_loop_and_its_best_threshold(grouped: bool)
         metric = human + rng.normal(size=25)
         groups = [str(i % 6) for i in range(25)] if grouped else ["all"] * 25
         given = groups if grouped else None
-        plain = pairwise.pairwise_accuracy(metric, human, groups=given, calibrate=False, sampling=None)
+        plain = correlate.pairwise_accuracy(metric, human, groups=given, calibrate=False, sampling=None)
         assert plain.estimate.value == pytest.approx(brute(metric, human, groups, 0), abs=1e-12)
-        found = pairwise.pairwise_accuracy(metric, human, groups=given, sampling=None)
+        found = correlate.pairwise_accuracy(metric, human, groups=given, sampling=None)
         thresholds = [0, *(abs(metric[i] - metric[j]) for i, j in itertools.combinations(range(25), 2))]
         best = max(brute(metric, human, groups, threshold + 1e-12) for threshold in thresholds)
         assert found.estimate.value == pytest.approx(best, abs=1e-12)
@@ -264,11 +264,11 @@ def test_pairwise_accuracy_equals_the_loop_and_its_best_threshold(grouped: bool)
 
 def test_pairwise_accuracy_by_hand() -> None:
     # Human 1 1 2: one tie. Metric .1 .2 .9 orders all: two of three right; ties below .1 make three of three.
-    raw = pairwise.pairwise_accuracy([0.1, 0.2, 0.9], [1, 1, 2], calibrate=False, sampling=None)
+    raw = correlate.pairwise_accuracy([0.1, 0.2, 0.9], [1, 1, 2], calibrate=False, sampling=None)
     assert raw.estimate.value == pytest.approx(2 / 3)
-    calibrated = pairwise.pairwise_accuracy([0.1, 0.2, 0.9], [1, 1, 2], sampling=None)
+    calibrated = correlate.pairwise_accuracy([0.1, 0.2, 0.9], [1, 1, 2], sampling=None)
     assert (calibrated.estimate.value, calibrated.threshold) == (1, pytest.approx(0.1))
-    assert np.isnan(pairwise.pairwise_accuracy([1, 2], [1, 2], groups=["a", "b"]).estimate.value)
+    assert np.isnan(correlate.pairwise_accuracy([1, 2], [1, 2], groups=["a", "b"]).estimate.value)
 
 
 def test_pairwise_accuracy_has_intervals_and_says_when_pairs_are_too_many() -> None:
@@ -276,10 +276,10 @@ def test_pairwise_accuracy_has_intervals_and_says_when_pairs_are_too_many() -> N
     human = rng.normal(size=90)
     metric = human + rng.normal(size=90)
     for groups in (None, [str(i // 3) for i in range(90)]):
-        found = pairwise.pairwise_accuracy(metric, human, groups=groups).estimate
+        found = correlate.pairwise_accuracy(metric, human, groups=groups).estimate
         assert found.low < found.value < found.high
     with pytest.raises(BadInput, match="by item"):
-        pairwise.pairwise_accuracy(np.arange(5000.0), np.arange(5000.0))
+        correlate.pairwise_accuracy(np.arange(5000.0), np.arange(5000.0))
 
 
 def test_faults_are_named() -> None:
@@ -288,6 +288,6 @@ def test_faults_are_named() -> None:
     with pytest.raises(BadInput, match="pearson"):
         correlate.correlation([1, 2], [1, 2], kind="phi")  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="at least 1"):
-        dependent.exchange(*two_metrics(np.random.default_rng(0), 1.0), permutations=0, rng=np.random.default_rng(0))
+        correlate.exchange(*two_metrics(np.random.default_rng(0), 1.0), permutations=0, rng=np.random.default_rng(0))
     with pytest.raises(BadInput, match="take percentile"):
         correlate.correlate([1, 2, 3], [1, 3, 2], sampling=Sampling(method="bca"))

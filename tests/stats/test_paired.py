@@ -16,7 +16,7 @@ from plainly.core.evalset import EvalSet
 from plainly.core.sampling import Sampling
 from plainly.scoring.compare import compare
 from plainly.scoring.evaluate import evaluate
-from plainly.stats import paired, swaps
+from plainly.stats import paired
 from plainly.stats.resample import Resampler, jackknife
 
 SYSTEMS = ("Dress", "Dress-Ls", "EditNTS", "NTS-SARI", "PBMT-R")
@@ -91,7 +91,7 @@ def test_p_values_equal_sacrebleus_for_chrf_and_one_reference():
 
 def _randomised(a: np.ndarray, b: np.ndarray, **options) -> float:
     """The p-value of approximate randomisation between two systems whose score is a mean."""
-    return swaps.Swaps(**options).p_values(mean_score, [with_ones(a), with_ones(b)], [(0, 1)])[0]
+    return paired.Swaps(**options).p_values(mean_score, [with_ones(a), with_ones(b)], [(0, 1)])[0]
 
 
 def test_randomisation_is_the_exact_permutation_test_on_few_items():
@@ -107,7 +107,7 @@ def test_coins_do_not_depend_on_chunks(monkeypatch):
     a, b = np.random.default_rng(0).normal(size=(2, 50))
     whole = _randomised(a, b, trials=200, seed=4)
     assert whole != _randomised(a, b, trials=200, seed=5)
-    monkeypatch.setattr(swaps, "chunk_size", lambda units: 32)
+    monkeypatch.setattr(paired, "chunk_size", lambda units: 32)
     assert _randomised(a, b, trials=200, seed=4) == whole
 
 
@@ -123,9 +123,9 @@ def test_further_trials_give_what_all_trials_would():
         scored.append(totals[..., 0].size)
         return np.exp(mean_score(totals) / 2)
 
-    every = swaps.Swaps(20_000, seed=2).p_values(score, tables, pairs)
+    every = paired.Swaps(20_000, seed=2).p_values(score, tables, pairs)
     straight, scored[:] = sum(scored), []
-    few = swaps.Swaps(1000, seed=2, further=20_000).p_values(score, tables, pairs)
+    few = paired.Swaps(1000, seed=2, further=20_000).p_values(score, tables, pairs)
     assert sum(scored) < straight / 10
     close = [pair for pair, p_value in enumerate(few) if p_value < 3 / 1001]
     assert 10 < len(close) < 60

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from plainly.core.sampling import Sampling
-from plainly.people.preferences import compared, rank
-from plainly.people.rankings import Choice
+from plainly.people.preferences import Choice, compared, rank
 from plainly.stats.preferences import Meeting, preferences, strengths
 
 

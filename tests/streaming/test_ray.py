@@ -17,7 +17,7 @@ import pytest
 from corpora import Made, make
 from plainly.cli import main
 from plainly.core.errors import BadInput
-from plainly.core.progress import silent
+from plainly.core.progress import ignore_progress
 from plainly.core.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.streamed import evaluate_corpus
@@ -84,7 +84,7 @@ def test_any_partitioning_and_a_killed_actor_give_the_scores_of_the_whole(
     intervals = []
     for number, (files, rows_a_group) in enumerate([(1, 3000), (4, 40)]):
         folder = made.write_parquet(tmp_path / str(number), files=files, rows_a_group=rows_a_group)
-        tell = kill_one if files > 1 else silent
+        tell = kill_one if files > 1 else ignore_progress
         found = evaluate_corpus(
             open_corpus([str(folder)]),
             METRICS,

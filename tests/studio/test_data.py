@@ -18,7 +18,7 @@ import pytest
 
 from plainly import data
 from plainly.core.sampling import Sampling
-from plainly.people import studio_exports
+from plainly.people.rating_tables import unescape_formula
 from plainly_studio import exports, imports, live, tasks
 from plainly_studio.ledger import Ledger
 from plainly_studio.project import parse_project
@@ -77,7 +77,7 @@ def test_all_asset_ratings_come_out_as_they_went_in(mirror: Path, tmp_path: Path
     content = exports.write(ledger, store.project(), form)
     if form == "csv":
         rows: Any = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
-        rows = [{name: studio_exports.original(value) for name, value in row.items()} for row in rows]
+        rows = [{name: unescape_formula(value) for name, value in row.items()} for row in rows]
     elif form == "jsonl":
         rows = [json.loads(line) for line in content.splitlines()]
     else:
@@ -169,7 +169,7 @@ def test_odd_text_survives_every_export(make: Make, request: Any, database_kind:
     as_lines = [json.loads(line) for line in exports.write(ledger, place.project, "jsonl").splitlines()]
     assert Counter(row["comment"] for row in as_lines) == comments
     as_csv = list(csv.DictReader(io.StringIO(exports.write(ledger, place.project, "csv").decode(), newline="")))
-    assert Counter(studio_exports.original(row["comment"]) for row in as_csv) == comments
+    assert Counter(unescape_formula(row["comment"]) for row in as_csv) == comments
     for row in as_csv:
         for cell in (row["comment"], row["source"], row["output"], row["system"]):
             assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")), "no spreadsheet runs this"
@@ -209,7 +209,7 @@ def test_fifty_thousand_ratings_are_summed_up(tmp_path: Path) -> None:
     store, ledger = opened(tmp_path, str(tmp_path / "many.csv"))
     project = store.project()
     columns = list(live.measured(ledger, project, ledger.answers()))
-    found = [column.ratings.alpha() for column in columns]
+    found = [column.ratings.krippendorff().value for column in columns]
     whole = live.overview(ledger, project)
     assert whole["ratings"] == 50_000
     assert all(0.4 < value < 0.9 for value in found)
@@ -237,8 +237,8 @@ def test_a_backup_while_running_is_whole_and_private(make: Make, tmp_path: Path)
 @pytest.mark.mirror
 @pytest.mark.parametrize("name", ["asset/ratings", "acl2018/ratings"])
 def test_agreement_is_that_of_plainly_meta(mirror: Path, tmp_path: Path, name: str) -> None:
+    from plainly.people import read_ratings
     from plainly.people.agreement import agreement
-    from plainly.people.rating_tables import read_ratings
 
     store, ledger = opened(tmp_path, name)
     project = store.project()

@@ -156,7 +156,7 @@ def test_only_ratings_by_people_become_a_project_and_a_failed_one_leaves_nothing
             plainly_studio.import_set(tmp_path / "new.toml", str(tmp_path / name))
         assert not list(tmp_path.glob("new.*"))
     plainly_studio.import_set(tmp_path / "new.toml", str(tmp_path / "wide.csv"))
-    judged = people.take(tmp_path / "new.toml")  # the database is enough
+    judged = people.read_ratings(tmp_path / "new.toml")  # the database is enough
     assert judged.dimensions == ("simplicity",), "z-scores are computed, not given"
     assert judged["simplicity"].scale == (-2, 2)
     np.testing.assert_array_equal(judged["simplicity"].values, [[[2, -1], [0, np.nan]]])

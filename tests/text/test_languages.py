@@ -22,7 +22,7 @@ from plainly.metrics.languages import in_language, stated, works_in
 from plainly.streaming.corpus import open_corpus
 from plainly.text import sentences
 from plainly.text.languages import CODES, detection, language
-from plainly.text.languages.syllables import by_rules
+from plainly.text.syllables import by_rules
 from plainly.text.words import words
 
 SENTENCES = {

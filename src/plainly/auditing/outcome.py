@@ -15,7 +15,7 @@ from plainly.auditing.verdicts import Verdict, judge
 from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
 from plainly.core.metric import Metrics
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.tables import delimited, markdown
 from plainly.data import diagnose
@@ -169,7 +169,7 @@ def audit(
     address: str | None = None,
     tables: str | Sequence[str] = DEFAULT_TABLES,
     intervals: bool = False,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Audit:
     """Find out whether metrics can be fooled on what systems wrote (texts are given as to ``plainly.score``).
 

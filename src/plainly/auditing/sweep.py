@@ -20,7 +20,7 @@ from plainly.auditing.attack import Attack, Rewritten, SystemOutputs
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Metrics
-from plainly.core.progress import Progress, Tell, unseen
+from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.sampling import Sampling
 from plainly.scoring.evaluate import checked_metrics, evaluate, measure
 from plainly.streaming.engines import Engine
@@ -117,7 +117,7 @@ def sweep(
     trials: int | None = None,
     seed: int = SEED,
     engine: Engine | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Sweep:
     """Attack every system in every way and score it with every metric at every level.
 

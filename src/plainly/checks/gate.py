@@ -16,7 +16,7 @@ from plainly.checks.gate_result import Gate
 from plainly.checks.rules import PRESETS, Rules, preset_text, resolve_rules
 from plainly.core.errors import BadInput, UnknownName, check_choice
 from plainly.core.evalset import EvalSet
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.sampling import Sampling, check_sampling
 from plainly.io.columns import Columns
 from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
@@ -49,7 +49,7 @@ def gate(
     undecided: Undecided = "fail",
     today: datetime.date | None = None,
     sampling: Sampling = Sampling(),
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Gate:
     """Hold outputs to rules: those of a file or a ``preset``, and ``require=["quality >= 55"]`` and its like.
 

@@ -465,10 +465,10 @@ def say_resumed(evaluation: "Evaluation") -> None:
 def read_judgements(args: argparse.Namespace) -> "Judgements":
     """The ratings that the arguments name."""
     from plainly.cli.progress import bar
-    from plainly.people import take
+    from plainly.people import read_ratings
 
     columns = (options.columns(args.columns) or {}).items()
-    judgements = take(
+    judgements = read_ratings(
         args.ratings,
         columns={role: column if isinstance(column, str) else ",".join(column) for role, column in columns},
         scale=_scale(args.scale),

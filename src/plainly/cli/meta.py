@@ -60,10 +60,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     from plainly.core import plots
+    from plainly.people.correlations import Filter
     from plainly.people.meta_evaluation import meta
-    from plainly.people.preferences import rank
-    from plainly.people.rankings import read_rankings
-    from plainly.people.subset import Filter
+    from plainly.people.preferences import rank, read_rankings
 
     options.check_targets(args, args.plot)
     if (choices := read_rankings(args.ratings)) is not None:

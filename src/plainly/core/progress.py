@@ -1,68 +1,70 @@
-"""How far a long piece of work has come: whoever does it tells, whoever is watching shows."""
+"""Progress of long computations: the code that does the work reports it, and a display may show it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Protocol
 
-# What was done since it was last called; negative when work is lost and must be done again. Threads may share it.
+# Called with the amount of work done since the last call; negative when work is lost and must be repeated. Thread-safe.
 Tell = Callable[[int], None]
-# Who is told of work that is part of other work, and how much of that is left.
-_INSIDE: ContextVar[tuple[Tell, Callable[[], int]] | None] = ContextVar("inside", default=None)
+# For nested work: the callback of the work around it, and a function that returns how much of that work is left.
+_OUTER: ContextVar[tuple[Tell, Callable[[], int]] | None] = ContextVar("outer", default=None)
 
 
 class Progress(Protocol):
-    """Something that shows work: called with what is done, how much there is of it (None: unknown) and in which unit.
+    """A progress display: called with a description of the work, its amount (None: unknown) and its unit.
 
-    It is used with ``with``; nothing is shown before work has gone on for two seconds.
+    It is a context manager, and shows nothing during the first two seconds.
     """
 
     def __call__(self, what: str, *, total: int | None, unit: str = ...) -> AbstractContextManager[Tell]: ...
 
 
-def silent(_: int) -> None:
-    """Tell nobody."""
+def ignore_progress(_: int) -> None:
+    """Ignore one progress event."""
 
 
-def unseen(what: str, *, total: int | None, unit: str = "items") -> AbstractContextManager[Tell]:
-    """The progress that nobody watches, for calls from Python."""
-    return nullcontext(silent)
+def no_progress(what: str, *, total: int | None, unit: str = "items") -> AbstractContextManager[Tell]:
+    """Ignore all progress events: the default for calls from Python."""
+    return nullcontext(ignore_progress)
 
 
 @contextmanager
-def whole(tell: Tell, amount: int) -> Iterator[None]:
-    """A piece of work of this ``amount``, told at its end, or bit by bit by those inside who say how far they are."""
-    told = 0
+def report_work(tell: Tell, amount: int) -> Iterator[None]:
+    """Report ``amount`` of work at the end of the block, or gradually if nested code calls ``report_steps``."""
+    reported = 0
 
-    def inside(more: int) -> None:
-        nonlocal told
-        more = min(more, amount - told)
-        told += more
+    def report(more: int) -> None:
+        nonlocal reported
+        more = min(more, amount - reported)
+        reported += more
         tell(more)
 
-    before = _INSIDE.set((inside, lambda: amount - told))
+    token = _OUTER.set((report, lambda: amount - reported))
     try:
         yield
     finally:
-        _INSIDE.reset(before)
-    inside(amount)
+        _OUTER.reset(token)
+    report(amount)
 
 
 @contextmanager
-def stretch(total: int) -> Iterator[Tell]:
-    """A stretch of the work that somebody around it tells of, if anybody does: ``total`` steps, and then three quarters
-    of what was left are done, since there may be more to do."""
-    listener = _INSIDE.get()
-    if listener is None or not total:
-        yield silent
+def report_steps(total: int) -> Iterator[Tell]:
+    """Report ``total`` steps to the surrounding ``report_work``, if there is one.
+
+    Together they advance it by three quarters of what was left, because more nested work may follow.
+    """
+    outer = _OUTER.get()
+    if outer is None or not total:
+        yield ignore_progress
         return
-    inside, left = listener
-    share, steps, told = 0.75 * left() / total, 0, 0
+    report, left = outer
+    share, steps, reported = 0.75 * left() / total, 0, 0
 
     def tell(more: int) -> None:
-        nonlocal steps, told
+        nonlocal steps, reported
         steps += more
-        inside(int(share * steps) - told)
-        told = int(share * steps)
+        report(int(share * steps) - reported)
+        reported = int(share * steps)
 
     yield tell

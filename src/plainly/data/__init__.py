@@ -12,7 +12,7 @@ from pathlib import Path
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metric
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
 from plainly.data.card import KINDS, Card, Local, card, cards, names, output_cards, source_cards, system_names
 from plainly.data.catalogue import catalogue, describe, get
@@ -27,7 +27,7 @@ __all__ += ["demo", "diagnose", "load", "outputs", "outputs_of", "paths", "syste
 _DEMO = Path(__file__).parent / "demo" / "demo.jsonl"
 
 
-def load(name: str, *, progress: Progress = unseen) -> EvalSet:
+def load(name: str, *, progress: Progress = no_progress) -> EvalSet:
     """The evaluation set of that name; downloads it at the first call and tells ``progress`` of it."""
     wanted = card(name)
     if wanted.reader not in EVALSETS or wanted.kind != "evalset":
@@ -36,12 +36,12 @@ def load(name: str, *, progress: Progress = unseen) -> EvalSet:
     return replace(evalset, language=wanted.language)
 
 
-def outputs(name: str, system: str, *, progress: Progress = unseen) -> tuple[str, ...]:
+def outputs(name: str, system: str, *, progress: Progress = no_progress) -> tuple[str, ...]:
     """What a system wrote for an evaluation set, one text an item."""
     return outputs_of(name, [system], progress=progress)[system]
 
 
-def outputs_of(name: str, wanted: Collection[str], *, progress: Progress = unseen) -> dict[str, tuple[str, ...]]:
+def outputs_of(name: str, wanted: Collection[str], *, progress: Progress = no_progress) -> dict[str, tuple[str, ...]]:
     """What each of some systems wrote for an evaluation set, fetched together."""
     evalset = card(name)
     texts: dict[str, tuple[str, ...]] = {}
@@ -86,7 +86,7 @@ def _written(held: Card, local: Local, name: str) -> list[str]:
     return read_lines(local, held.items)
 
 
-def table(name: str, *, progress: Progress = unseen) -> Sheet:
+def table(name: str, *, progress: Progress = no_progress) -> Sheet:
     """Ratings or levels as columns; which columns there are is said by ``plainly data info NAME``."""
     wanted = card(name)
     if wanted.reader not in TABLES:
@@ -94,7 +94,7 @@ def table(name: str, *, progress: Progress = unseen) -> Sheet:
     return TABLES[wanted.reader](wanted, read(wanted, progress=progress))
 
 
-def paths(name: str, *, progress: Progress = unseen) -> dict[str, tuple[Path, ...]]:
+def paths(name: str, *, progress: Progress = no_progress) -> dict[str, tuple[Path, ...]]:
     """Where the checked files of a data set lie, by role and in the card's order."""
     by_role: dict[str, tuple[Path, ...]] = {}
     for local in read(card(name), progress=progress):

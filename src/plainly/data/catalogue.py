@@ -6,7 +6,7 @@ from pathlib import Path
 
 from plainly.core.errors import BadInput
 from plainly.core.formatting import size
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.data.card import Card, Kind, card, cards, system_names
 from plainly.data.fetch import read, whereabouts
@@ -117,7 +117,7 @@ def describe(name: str) -> Description:
     return Description(described, written_by, tuple(map(whereabouts, described.files)))
 
 
-def get(*names: str, with_outputs: bool = False, progress: Progress = unseen) -> Fetched:
+def get(*names: str, with_outputs: bool = False, progress: Progress = no_progress) -> Fetched:
     """Fetch data sets, ``with_outputs`` also those of systems; check every file and replace those that are wrong."""
     if not names:
         raise BadInput("No data set was named: data.get('asset/test'); data.names() are all.")

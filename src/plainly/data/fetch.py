@@ -18,7 +18,7 @@ from pathlib import Path
 from plainly.core import files as core_files
 from plainly.core import limits
 from plainly.core.errors import DataUnavailable
-from plainly.core.progress import Progress, Tell, unseen
+from plainly.core.progress import Progress, Tell, no_progress
 from plainly.data.card import Card, File, Local
 
 MIRROR = "PLAINLY_MIRROR"
@@ -35,7 +35,7 @@ def cache_directory() -> Path:
 
 
 def read(
-    card: Card, files: Sequence[File] | None = None, *, progress: Progress = unseen, repair: bool = False
+    card: Card, files: Sequence[File] | None = None, *, progress: Progress = no_progress, repair: bool = False
 ) -> tuple[Local, ...]:
     """All or some files of a card, downloaded where needed and checked; ``repair`` replaces wrong ones in the cache."""
     files = card.files if files is None else files

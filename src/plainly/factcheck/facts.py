@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from plainly.core.display import label, visible
 from plainly.core.errors import BadInput, check_number
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import counted, number
-from plainly.core.progress import Progress, unseen
+from plainly.core.formatting import counted, label, number, visible
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.factcheck.finding import EFFECTS, HARMS, FactFinding
 from plainly.factcheck.metric import Facts, rows
@@ -168,7 +167,7 @@ def facts(
     parser: str = "",
     model: str | None = MODEL,
     least: float = 0.5,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> FactChecks:
     """Check every output against its source.
 

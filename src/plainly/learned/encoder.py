@@ -188,7 +188,7 @@ class Encoder:
             return chosen, self.session.run(wanted, inputs)
 
         batches = list(equally_long([len(ids) for ids, _ in tokens], budget=_TOKENS_IN_A_BATCH))
-        with progress.stretch(len(tokens)) as tell:
+        with progress.report_steps(len(tokens)) as tell:
             for batch in self._in_threads(run, batches):
                 tell(len(batch[0]))
                 yield batch

@@ -18,8 +18,8 @@ from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, MeanMetric, Metric, Needs
 from plainly.metrics.readability import Fkgl
 from plainly.text import ngrams
+from plainly.text.arrays import Ints
 from plainly.text.ngrams import ORDER
-from plainly.text.ragged import Ints
 from plainly.text.tokenise import TOKENISERS
 
 Bools = npt.NDArray[np.bool_]

@@ -16,9 +16,8 @@ from plainly.core import limits
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Better, Floats, MeanMetric, Needs, mean_rows, means, ratio
 from plainly.text import counts, tokenise
+from plainly.text.arrays import KeyTable, Ragged, firsts, pairs
 from plainly.text.counts import Sentences
-from plainly.text.keytable import KeyTable, firsts, pairs
-from plainly.text.ragged import Ragged
 
 
 class EditMetric(MeanMetric):

@@ -24,8 +24,8 @@ from plainly.core.errors import BadSpec
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Needs, ratio
 from plainly.text import ngrams, sentences
+from plainly.text.arrays import Ints
 from plainly.text.ngrams import ORDER, Block, Counts, Match, Numbers, add_up
-from plainly.text.ragged import Ints
 from plainly.text.tokenise import TOKENISERS, tokens_13a
 
 Variant = Literal["easse", "star", "xu", "xu-modified", "hf", "t2t", "joshua", "d-sari", "d-sari-paper"]

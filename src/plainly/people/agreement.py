@@ -11,13 +11,11 @@ from plainly.core.errors import BadInput
 from plainly.core.formatting import interval, number
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling, check_sampling
-from plainly.people import Judgements, Ratings, RatingsLike, take
-from plainly.people.summary import described, estimate_record, few_items, shown
+from plainly.people.ratings import Judgements, Ratings
+from plainly.people.sources import RatingsLike, read_ratings
 from plainly.stats import agreement as coefficients
-from plainly.stats.agreement import AlphaDistance, Distance, IccModel, ResampledKappa
-from plainly.stats.estimate import Estimate
-from plainly.stats.raters import FEWEST, Rater, reliability
-from plainly.stats.resample import Floats
+from plainly.stats.agreement import FEWEST, AlphaDistance, Distance, IccModel, Rater, ResampledKappa, reliability
+from plainly.stats.resample import Estimate, Floats
 
 # Kappa counts how often raters choose the same point; on a scale of a hundred points that says nothing.
 _MOST_POINTS = 20
@@ -37,7 +35,7 @@ class DimensionAgreement:
     raters_by_reliability: list[Rater]
 
     def records(self) -> list[Record]:
-        return [{"name": name, **estimate_record(estimate)} for name, estimate in self.coefficients.items()]
+        return [{"name": name, **estimate.record()} for name, estimate in self.coefficients.items()]
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,12 +60,12 @@ class RaterAgreement(Result):
         dimensions = [
             asdict(agreement) | {"coefficients": agreement.records()} for agreement in self.dimensions.values()
         ]
-        return {**described(self.judgements, self.sampling), "agreement": dimensions}
+        return {**self.judgements.summary(self.sampling), "agreement": dimensions}
 
     def tables(self) -> list[Table]:
         agreements = self.dimensions.values()
         names = dict.fromkeys(name for agreement in agreements for name in agreement.coefficients)
-        rows = [(name, *(shown(agreement.coefficients.get(name)) for agreement in agreements)) for name in names]
+        rows = [(name, *(str(agreement.coefficients.get(name, "")) for agreement in agreements)) for name in names]
         kappas = [agreement.resampled_kappa for agreement in agreements]
         medians = (interval(kappa.median, kappa.low, kappa.high) for kappa in kappas)
         rows.append(("one rater against the others' mean, quadratic kappa", *medians))
@@ -91,7 +89,7 @@ class RaterAgreement(Result):
                 lines.append(
                     f"{name}: two-way ICC is undefined, because no output was rated by every rater; use one-way."
                 )
-        return [*self.judgements.remarks, *map(Note, lines), *few_items(len(self.judgements.items))]
+        return [*self.judgements.remarks, *map(Note, lines), *self.judgements.few_items()]
 
 
 def _standing_apart(agreement: DimensionAgreement) -> Table:
@@ -117,7 +115,7 @@ def agreement(
     rated, unless named.
     """
     check_sampling(sampling)
-    judgements = take(ratings)
+    judgements = read_ratings(ratings)
     names = [dimensions] if isinstance(dimensions, str) else dimensions or rated_by_several(judgements)
     if not names:
         raise BadInput(f"{judgements.name} holds means, not each rater's ratings: agreement cannot be measured.")

@@ -1,32 +1,210 @@
 """``plainly.meta``: does a metric agree with people, do people agree with each other, what do dimensions cost?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
+from plainly.core.formatting import number, p_value
 from plainly.core.metric import Metric
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.registry import split_specs
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling, check_sampling
 from plainly.data import diagnose
 from plainly.metrics.evidence import for_methods, is_ours
-from plainly.people import Judgements, RatingsLike, take, usual_dimension
 from plainly.people.agreement import RaterAgreement, rated_by_several
 from plainly.people.agreement import agreement as rater_agreement
-from plainly.people.correlations import MetricCorrelations, Unit
-from plainly.people.dimensions import Tradeoff, measure_tradeoff
-from plainly.people.metric_scores import MetricScores, read_scores, score_units, with_test_set
-from plainly.people.statistics import Slicing, correlate_metrics
-from plainly.people.subset import Filter
-from plainly.people.summary import described
+from plainly.people.correlations import (
+    Filter,
+    MetricCorrelations,
+    MetricScores,
+    Slicing,
+    Unit,
+    correlate_metrics,
+    read_scores,
+    score_units,
+    with_test_set,
+)
+from plainly.people.ratings import Judgements, Units
+from plainly.people.sources import RatingsLike, read_ratings, usual_dimension
 from plainly.scoring.evaluate import resolve_metrics
+from plainly.stats.correlate import Correlation, correlate
+from plainly.stats.resample import Floats, ratio
 
+# The paper warns of relations that explain a fifth of the variance, and mentions one that explains .07.
+WORTH_A_WARNING = 0.05
 UnitChoice = Literal["items", "systems", "both"]
 _UNITS: dict[str, tuple[Unit, ...]] = {"items": ("item",), "systems": ("system",), "both": ("item", "system")}
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Two dimensions over the same outputs: y = intercept + slope · x, fitted by least squares.
+
+    ``within_systems`` is the correlation without each system's mean: do outputs trade, or do only systems differ?
+    """
+
+    x: str
+    y: str
+    correlation: Correlation
+    slope: float
+    intercept: float
+    within_systems: float
+    n: int
+
+    @property
+    def r2(self) -> float:
+        return self.correlation.value**2
+
+    @property
+    def warning(self) -> str:
+        """What follows for whoever compares systems; empty where there is nothing to warn of."""
+        estimate = self.correlation.estimate
+        if not (estimate.low > 0 or estimate.high < 0) or self.r2 < WORTH_A_WARNING:
+            return ""
+        if self.correlation.value < 0:
+            return (
+                f"{self.x} and {self.y} are inversely related (R² = {self.r2:.2f}): a system that gains on one and not "
+                "on the other may owe it to this relation, not to being better (Schwarzer and Kauchak 2018). Compare "
+                "systems on both at once."
+            )
+        return (
+            f"{self.x} and {self.y} rise and fall together (R² = {self.r2:.2f}): a metric that correlates with one "
+            "will seem to correlate with the other. Hold one fixed (partial correlation) or filter by it before you "
+            "say which of them a metric measures."
+        )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A system's mean on every dimension, and who beats it: as good on all, better on one; by none: Pareto frontier."""
+
+    system: str
+    means: dict[str, float]
+    beaten_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Tradeoff(Result):
+    """How the dimensions hang together, pair by pair, and the systems on all of them, those on the frontier first."""
+
+    judgements: Judgements
+    sampling: Sampling
+    dimensions: tuple[str, ...]
+    relations: tuple[Relation, ...]
+    systems: tuple[Standing, ...]
+
+    def records(self) -> list[Record]:
+        return [
+            {
+                "x": relation.x,
+                "y": relation.y,
+                **relation.correlation.estimate.record(),
+                "r_squared": relation.r2,
+                "slope": relation.slope,
+                "intercept": relation.intercept,
+                "p_value": relation.correlation.p_value,
+                "p_drawn": relation.correlation.p_drawn,
+                "within_systems": relation.within_systems,
+                "warning": relation.warning or None,
+            }
+            for relation in self.relations
+        ]
+
+    def json(self) -> Record:
+        standings = [asdict(standing) for standing in self.systems]
+        return {**self.judgements.summary(self.sampling), "relations": self.records(), "systems": standings}
+
+    def tables(self) -> list[Table]:
+        relations = tuple(
+            (
+                f"{relation.x} – {relation.y}",
+                str(relation.correlation.estimate),
+                *map(number, (relation.r2, relation.slope)),
+                p_value(relation.correlation.p, decimals=3),
+                number(relation.within_systems),
+                str(relation.n),
+            )
+            for relation in self.relations
+        )
+        standings = tuple(
+            (
+                standing.system,
+                *map(number, standing.means.values()),
+                f"beaten by {', '.join(standing.beaten_by[:3])}" if standing.beaten_by else "on the frontier",
+            )
+            for standing in self.systems
+        )
+        header = ("dimensions", "r", "R²", "slope", "p", "r within systems", "outputs")
+        text = frozenset({0, len(self.dimensions) + 1})
+        return [
+            Table(header, relations, caption="Dimensions against each other, over outputs"),
+            Table(("system", *self.dimensions, "Pareto"), standings, "Systems on all dimensions", text_columns=text),
+        ]
+
+    def notes(self) -> list[Note]:
+        return [
+            *self.judgements.remarks,
+            *(Note(relation.warning) for relation in self.relations if relation.warning),
+            *self.judgements.few_items(),
+        ]
+
+    def chart(self) -> Any:
+        """A panel for each pair of dimensions, over the outputs rated on both: an altair chart."""
+        from plainly.people.scatter import panel, panels
+
+        drawn = []
+        for relation in self.relations:
+            units = common_units(self.judgements, (relation.x, relation.y))
+            x, y = (self.judgements.human(name, units) for name in (relation.x, relation.y))
+            drawn.append(panel(x, y, relation.x, relation.y, units))
+        return panels(drawn)
+
+
+def measure_tradeoff(judgements: Judgements, dimensions: Sequence[str], *, sampling: Sampling) -> Tradeoff:
+    if len(dimensions) < 2:
+        raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(dimensions)}. Name two: dimensions=")
+    relations = tuple(relate(judgements, x, y, sampling=sampling) for x, y in combinations(dimensions, 2))
+    return Tradeoff(judgements, sampling, tuple(dimensions), relations, pareto(judgements, dimensions))
+
+
+def relate(judgements: Judgements, x: str, y: str, *, sampling: Sampling | None = Sampling()) -> Relation:
+    """How two dimensions go together over all outputs that were rated on both."""
+    units = common_units(judgements, (x, y))
+    left, right = judgements.human(x, units), judgements.human(y, units)
+    correlation = correlate(left, right, groups=units.item_names, sampling=sampling)
+    spread = float(left.var()) if len(left) else 0.0
+    slope = float(np.mean((left - left.mean()) * (right - right.mean())) / spread) if spread > 1e-12 else float("nan")
+    intercept = float(right.mean() - slope * left.mean()) if len(left) else float("nan")
+    within = correlate(_within(left, units), _within(right, units), sampling=None).value
+    return Relation(x, y, correlation, slope, intercept, within, len(units))
+
+
+def common_units(judgements: Judgements, dimensions: Sequence[str]) -> Units:
+    rated = np.all([judgements[dimension].counts > 0 for dimension in dimensions], axis=0)
+    return Units(judgements.systems, judgements.items, *np.nonzero(rated))
+
+
+def pareto(judgements: Judgements, dimensions: Sequence[str]) -> tuple[Standing, ...]:
+    """Each system's standing; those beaten by fewest first."""
+    means = np.stack([judgements[dimension].system_means for dimension in dimensions], axis=1)
+    standings = []
+    for system, mine in zip(judgements.systems, means, strict=True):
+        better = (means >= mine).all(axis=1) & (means > mine).any(axis=1)
+        beaten_by = tuple(other for other, beats in zip(judgements.systems, better, strict=True) if beats)
+        standings.append(Standing(system, dict(zip(dimensions, map(float, mine), strict=True)), beaten_by))
+    return tuple(sorted(standings, key=lambda standing: (len(standing.beaten_by), -sum(standing.means.values()))))
+
+
+def _within(values: Floats, units: Units) -> Floats:
+    means = ratio(np.bincount(units.system, values), np.bincount(units.system))
+    return np.asarray(values - means[units.system])
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +227,7 @@ class MetaEvaluation(Result):
 
     def json(self) -> Record:
         parts = {key: value for part in self.parts for key, value in part.json().items()}
-        return described(self.judgements, self.sampling) | parts
+        return self.judgements.summary(self.sampling) | parts
 
     def tables(self) -> list[Table]:
         return [table for part in self.parts for table in part.tables()]
@@ -81,21 +259,22 @@ def meta(
     unit: UnitChoice = "both",
     compare: bool = True,
     sampling: Sampling = Sampling(),
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> MetaEvaluation:
     """Does a metric agree with people, do people agree with each other, and what do dimensions cost each other?
 
-    ``ratings`` is a public set's name, a file, or ratings that were read (``plainly.people.take``). ``metrics`` are
-    correlated with ``dimensions`` (simplicity); their scores are computed on the rated texts, on those of ``test_set``,
-    or read from the file ``scores``. ``references`` names one or several sets of references, "each" all of them.
-    ``subset`` and ``by`` add slices of the outputs, ``control`` is held fixed in partial correlations, ``unit`` is what
-    is correlated, ``compare`` tests which metric agrees better. Without metrics, ``agreement`` or ``tradeoff`` the
-    answer is of agreement and trade-off, as far as the ratings allow.
+    ``ratings`` is a public set's name, a file, or ratings that were read (``plainly.people.read_ratings``). ``metrics``
+    are correlated with ``dimensions`` (simplicity); their scores are computed on the rated texts, on those of
+    ``test_set``, or read from the file ``scores``. ``references`` names one or several sets of references, "each" all
+    of them. ``subset`` and ``by`` add slices of the outputs, ``control`` is held fixed in partial correlations,
+    ``unit`` is what is correlated, ``compare`` tests which metric agrees better. Without metrics, ``agreement`` or
+    ``tradeoff`` the answer is of agreement and trade-off, as far as the ratings allow. ``sampling`` is given whole or
+    as keywords.
     """
     if unit not in _UNITS:
         raise BadInput(f"What is correlated is {', '.join(_UNITS)}; not {unit!r}.")
     check_sampling(sampling)
-    judgements = take(ratings, progress=progress)
+    judgements = read_ratings(ratings, progress=progress)
     chosen = tuple(judgements[name].dimension for name in dict.fromkeys(_several(dimensions)))
     main = chosen or (usual_dimension(judgements),)
     metrics = metrics or ()

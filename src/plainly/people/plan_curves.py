@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from plainly.core import plots
-from plainly.people.resampling import Point
+from plainly.people.planning import Point
 
 if TYPE_CHECKING:
     from plainly.people.planning import StudyPlan

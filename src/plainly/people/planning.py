@@ -1,19 +1,47 @@
-"""The plan: all resamplings of a pilot, the power that follows from it, and the answer in sentences."""
+"""Planning a human evaluation: what a smaller or larger study than a pilot would conclude, and its power.
 
+An evaluation's conclusions are its significance pattern: for each pair of systems whether the first is better (1),
+worse (−1), or not told apart (0). A smaller study is drawn with replacement from the pilot's sentences, its raters, or
+both, and its pattern compared with the pilot's by Kendall's tau-b (Schwarzer and Kauchak 2018). Three details decide
+the numbers:
+
+- Tau over a list of pairs depends on the order in which systems are listed, because turning a pair round flips its
+  sign. ``tau`` takes each pair both ways and does not depend on it; ``tau_as_listed`` is the paper's, each pair once.
+- The mean of a sentence's ratings carries its raters' differences. Drawing raters for it anew counts these a second
+  time, and studies with several raters look worse than they are; the paper does so (``published``). Here sentence means
+  are first drawn together by what raters account for, so that a drawn study varies as a new one would.
+- A draw that tells no systems apart orders nothing, and tau is undefined. Such a study has failed, so it counts as 0;
+  ``nothing_found`` is the share of such draws.
+
+Ratings vary between outputs and between raters of one output. From these two variances follow the sentences and raters
+needed for any difference that matters, without drawing anything.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import cache, partial
+from itertools import combinations
+from typing import Any, Literal
 
 import numpy as np
+from numpy.random import Generator
 
 from plainly.core.errors import BadInput
 from plainly.core.formatting import interval, percent
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling, check_sampling
-from plainly.people import Ratings, RatingsLike, resampling, take, usual_dimension
-from plainly.people.resampling import Pilot, Point, Test
-from plainly.people.variance import Components, check_difference, components, detectable, power, sentences_needed
+from plainly.people.ratings import Ratings
+from plainly.people.sources import RatingsLike, read_ratings, usual_dimension
+from plainly.stats.resample import Floats, middle, ratio
 
+Test = Literal["paired", "welch"]
+_CHUNK = 4_000_000
+# With how much power differences are to be found, and how many sentences are thought of.
+POWER = 0.8
+MOST = 100_000
 # Where power curves are computed, close together at first, where they rise.
 CURVE_SIZES = (5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
 CAPTIONS = {
@@ -21,6 +49,309 @@ CAPTIONS = {
     "raters": "All sentences, more or fewer raters",
     "budget": "The same number of ratings, spent in different ways",
 }
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """A pilot, ready to be drawn from: each system's rated outputs with their ratings, and its own conclusions."""
+
+    systems: tuple[str, ...]
+    test: Test
+    alpha: float
+    ratings: tuple[Floats, ...]  # of each system: outputs × ratings, those there are first, NaN after them
+    pattern: Floats
+    pairs: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, ratings: Ratings, *, test: Test | None = None, alpha: float = 0.01) -> Pilot:
+        """A pilot with its conclusions; the t-test is paired if most items were rated for all systems, else Welch's."""
+        if len(ratings.systems) < 2:
+            raise BadInput(f"{ratings.dimension} was rated for one system; a plan needs at least two to tell apart.")
+        if not 0 < alpha < 1:
+            raise BadInput(f"The significance level is between 0 and 1, for example 0.01; not {alpha}.")
+        paired = ratings.paired
+        rated = (ratings.counts > 0).any(axis=0)
+        if test is None:
+            test = "paired" if paired.sum() >= 2 and paired.sum() >= 0.5 * rated.sum() else "welch"
+        if test == "paired" and paired.sum() < 2:
+            raise BadInput("A paired test needs items that were rated for every system, and there are fewer than two.")
+        packed = []
+        for system, name in enumerate(ratings.systems):
+            packed.append(_packed(ratings.values[system][paired if test == "paired" else ratings.counts[system] > 0]))
+            if len(packed[-1]) < 2:
+                raise BadInput(f"{name!r} has fewer than two rated outputs; a t-test needs two.")
+        means = [np.nanmean(rows, axis=1)[None] for rows in packed]
+        pairs = tuple(combinations(ratings.systems, 2))
+        return cls(ratings.systems, test, alpha, tuple(packed), _decided(means, test, alpha)[0], pairs)
+
+    @property
+    def sentences(self) -> int:
+        """Sentences a system was rated on; the fewest, where systems differ."""
+        return min(len(rows) for rows in self.ratings)
+
+    @property
+    def raters(self) -> float:
+        """Ratings an output has, on average."""
+        return float(np.mean([np.sum(~np.isnan(rows)) / max(1, len(rows)) for rows in self.ratings]))
+
+
+def _packed(values: Floats) -> Floats:
+    """Outputs × ratings, with the ratings there are first and no column that is empty."""
+    order = np.argsort(np.isnan(values), axis=1, kind="stable")
+    packed = np.take_along_axis(values, order, axis=1)
+    return packed[:, : max(1, int(np.sum(~np.isnan(packed), axis=1).max(initial=0)))]
+
+
+@dataclass(frozen=True)
+class Point:
+    """How well a study of some size agrees with the pilot, over many draws of such a study.
+
+    ``power`` is the share of pairs that the pilot tells apart and the draw tells apart the same way; ``wrong`` of all
+    pairs, that the draw orders the other way round; ``beyond`` of the pilot's undecided pairs, that the draw decides.
+    """
+
+    sentences: int
+    raters: int
+    tau: float
+    tau_as_listed: float
+    low: float
+    high: float
+    power: float
+    wrong: float
+    beyond: float
+    nothing_found: float
+    draws: int
+
+    @property
+    def ratings(self) -> int:
+        return self.sentences * self.raters
+
+
+def resample_study(
+    pilot: Pilot,
+    *,
+    sentences: int | None = None,
+    raters: int | None = None,
+    sampling: Sampling = Sampling(),
+    rng: Generator,
+    published: bool = False,
+) -> Point:
+    """Draw studies with so many sentences and raters a sentence, each drawn anew; by default all the pilot has."""
+    size, count = sentences, raters
+    if (size is not None and size < 2) or (count is not None and count < 1):
+        raise BadInput("A study has at least two sentences and one rater.")
+    draws = sampling.resamples
+    drawn_from = pilot.ratings if count is None or published else _as_new_raters_see(pilot)
+    width = max(size or 0, *(len(rows) for rows in pilot.ratings)) * (count or 1) * len(pilot.ratings)
+    step = max(1, _CHUNK // width)
+    patterns = np.concatenate(
+        [_drawn(pilot, drawn_from, size, count, min(step, draws - start), rng) for start in range(0, draws, step)]
+    )
+    full = pilot.pattern
+    both = np.nan_to_num(tau_b(np.concatenate([patterns, -patterns], axis=1), np.concatenate([full, -full])))
+    listed = np.nan_to_num(tau_b(patterns, full))
+    told = full != 0
+    low, high = middle(both, sampling)
+    return Point(
+        sentences=size or pilot.sentences,
+        raters=count or round(pilot.raters),
+        tau=float(both.mean()),
+        tau_as_listed=float(listed.mean()),
+        low=low,
+        high=high,
+        power=float((patterns == full)[:, told].mean()) if told.any() else float("nan"),
+        wrong=float((patterns * full == -1).mean()),
+        beyond=float((patterns != 0)[:, ~told].mean()) if (~told).any() else float("nan"),
+        nothing_found=float((patterns == 0).all(axis=1).mean()),
+        draws=draws,
+    )
+
+
+def _as_new_raters_see(pilot: Pilot) -> tuple[Floats, ...]:
+    """The pilot's ratings, of which drawn raters vary as new raters of the same sentences would.
+
+    Each rating is a sentence's mean and what the rater differs by. The first is drawn towards the system's mean (in a
+    paired test: towards what the sentence has in all systems, which cancels) until the raters' share of its variance is
+    gone; the second is stretched, since ratings lie nearer to their own mean than to the true one.
+    """
+    counts = [np.sum(~np.isnan(rows), axis=1) for rows in pilot.ratings]
+    means = [np.nanmean(rows, axis=1) for rows in pilot.ratings]
+    parts = components(pilot)
+    if np.isnan(parts.within):
+        return pilot.ratings
+    shared: Floats | float = 0.0
+    if pilot.test == "paired":
+        shared = np.mean([values - values.mean() for values in means], axis=0)
+    seen = []
+    for rows, values, count in zip(pilot.ratings, means, counts, strict=True):
+        own = values - values.mean() - shared
+        kept = np.sqrt(ratio(np.full(len(values), parts.between), parts.between + parts.within / count, undefined=0.0))
+        kept = np.where(count > 1, kept, 1.0)  # one rating cannot be taken apart
+        stretched = np.sqrt(ratio(count * 1.0, count - 1.0, undefined=0.0))
+        seen.append((values.mean() + shared + kept * own)[:, None] + (rows - values[:, None]) * stretched[:, None])
+    return tuple(seen)
+
+
+def _drawn(
+    pilot: Pilot, ratings: Sequence[Floats], size: int | None, count: int | None, draws: int, rng: Generator
+) -> Floats:
+    """Significance patterns of drawn studies: (draws, pairs)."""
+    shared = None
+    if pilot.test == "paired" and size is not None:
+        shared = rng.integers(len(pilot.ratings[0]), size=(draws, size))
+    means = []
+    for rows in ratings:
+        if size is None:
+            chosen = np.broadcast_to(np.arange(len(rows)), (draws, len(rows)))
+        else:
+            chosen = rng.integers(len(rows), size=(draws, size)) if shared is None else shared
+        if count is None:
+            means.append(np.nanmean(rows, axis=1)[chosen])
+            continue
+        present = np.sum(~np.isnan(rows), axis=1)
+        place = (rng.random((*chosen.shape, count)) * present[chosen][..., None]).astype(np.int64)
+        means.append(rows[chosen[..., None], place].mean(axis=-1))
+    return _decided(means, pilot.test, pilot.alpha)
+
+
+def _decided(means: Sequence[Floats], test: Test, alpha: float) -> Floats:
+    """1 where the first system of a pair is significantly better, −1 where the second is, 0 otherwise."""
+    from scipy.special import stdtr
+
+    left, right = np.triu_indices(len(means), 1)
+    centre = np.stack([values.mean(axis=1) for values in means], axis=1)
+    apart = centre[:, left] - centre[:, right]
+    if test == "paired":
+        stacked = np.stack(means, axis=1)
+        n = stacked.shape[2]
+        spread = stacked - centre[:, :, None]
+        covariance = np.einsum("dsn,dtn->dst", spread, spread, optimize=True) / (n - 1)
+        variance = np.diagonal(covariance, axis1=1, axis2=2)
+        squared = (variance[:, left] + variance[:, right] - 2 * covariance[:, left, right]) / n
+        df = np.full(apart.shape, float(n - 1))
+    else:
+        counts = np.array([values.shape[1] for values in means], dtype=float)
+        squares = np.stack([values.var(axis=1, ddof=1) for values in means], axis=1) / counts
+        squared = squares[:, left] + squares[:, right]
+        # Welch–Satterthwaite.
+        by_system = squares**2 / (counts - 1)
+        df = ratio(squared**2, by_system[:, left] + by_system[:, right], undefined=1.0)
+    # Differences without any spread are decided by their sign alone; equal systems are not.
+    steady = squared <= 1e-12
+    t = ratio(apart, np.sqrt(np.abs(squared)), undefined=0.0)
+    p = np.where(steady, np.where(np.abs(apart) > 1e-12, 0.0, 1.0), 2 * stdtr(df, -np.abs(t)))
+    return np.where(p < alpha, np.sign(apart), 0.0)
+
+
+def tau_b(patterns: Floats, full: Floats) -> Floats:
+    """Kendall's tau-b of each pattern with the full one; all values are −1, 0 or 1, so counting them suffices."""
+    steps = (-1.0, 0.0, 1.0)
+    of_full = [(full == value).astype(float) for value in steps]
+    table: Floats = np.stack(
+        [np.stack([(patterns == step).astype(float) @ same for same in of_full], axis=-1) for step in steps], axis=-2
+    )  # (draws, pattern's value, full's value)
+    concord = np.zeros(len(patterns))
+    for i in range(3):
+        for j in range(3):
+            above = table[:, i + 1 :, j + 1 :].sum(axis=(1, 2))
+            below = table[:, i + 1 :, :j].sum(axis=(1, 2))
+            concord += table[:, i, j] * (above - below)
+    total = float(len(full)) ** 2
+    untied = [(total - (table.sum(axis=axis) ** 2).sum(axis=1)) / 2 for axis in (2, 1)]
+    return ratio(concord, np.sqrt(untied[0] * untied[1]))
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variance of what a study averages over, on the ratings' own scale.
+
+    ``between`` is how much outputs differ in their true rating (for a paired test: how much the difference of two
+    systems changes from sentence to sentence, halved); ``within`` is how much raters differ on one output.
+    """
+
+    between: float
+    within: float
+    test: str
+
+
+def components(pilot: Pilot) -> Components:
+    """Estimate both from the pilot, by the analysis of variance."""
+    counts = [np.sum(~np.isnan(rows), axis=1) for rows in pilot.ratings]
+    within, weight = 0.0, 0
+    for rows, count in zip(pilot.ratings, counts, strict=True):
+        several = count > 1
+        if several.any():
+            within += float(np.sum(np.nanvar(rows[several], axis=1, ddof=1) * (count[several] - 1)))
+            weight += int(np.sum(count[several] - 1))
+    inside = within / weight if weight else float("nan")
+    means = [np.nanmean(rows, axis=1) for rows in pilot.ratings]
+    share = float(np.mean([np.mean(1 / count) for count in counts]))
+    if pilot.test == "paired":
+        stacked = np.stack(means)
+        left, right = np.triu_indices(len(stacked), 1)
+        spread = float(np.mean((stacked[left] - stacked[right]).var(axis=1, ddof=1))) / 2
+    else:
+        spread = float(np.mean([values.var(ddof=1) for values in means]))
+    # What the mean of the pilot's raters still carries of their differences is no difference between outputs.
+    between = max(0.0, spread - inside * share) if not np.isnan(inside) else spread
+    return Components(between, inside, pilot.test)
+
+
+def power(parts: Components, difference: float, *, sentences: int, raters: int = 1, alpha: float = 0.01) -> float:
+    """The probability that a t-test finds a true difference of two systems, with so many sentences and raters."""
+    from scipy.special import gammaincinv, ndtr, stdtrit
+
+    if sentences < 2 or raters < 1:
+        raise BadInput("Power needs at least two sentences and one rater.")
+    inside = 0.0 if np.isnan(parts.within) else parts.within
+    error = np.sqrt(2 * (parts.between + inside / raters) / sentences)
+    if error == 0:
+        return float(difference != 0)
+    df = (sentences - 1) if parts.test == "paired" else 2 * (sentences - 1)
+    critical = -float(stdtrit(df, alpha / 2))
+    shift = abs(difference) / error
+    # The mean over how large the standard error may come out: scipy's noncentral t is NaN at some sizes.
+    at, weights = _nodes()
+    spread = np.sqrt(gammaincinv(df / 2, at) * 2 / df) * critical
+    return float(weights @ (ndtr(shift - spread) + ndtr(-shift - spread)))
+
+
+@cache
+def _nodes() -> tuple[Floats, Floats]:
+    """Gauss and Legendre's points and weights between 0 and 1."""
+    at, weights = np.polynomial.legendre.leggauss(200)
+    return (at + 1) / 2, weights / 2
+
+
+def check_difference(difference: float) -> None:
+    if not (np.isfinite(difference) and difference > 0):
+        raise BadInput(f"The difference worth finding is a number above 0 on the ratings' scale; not {difference:g}.")
+
+
+def sentences_needed(parts: Components, difference: float, *, raters: int = 1, alpha: float = 0.01) -> int | None:
+    """The fewest sentences with which a difference is found with 80 % probability; None if 100,000 do not do."""
+    check_difference(difference)
+
+    def enough(sentences: int) -> bool:
+        return power(parts, difference, sentences=sentences, raters=raters, alpha=alpha) >= POWER
+
+    if not enough(MOST):
+        return None
+    return 2 + bisect_left(range(2, MOST), True, key=enough)
+
+
+def detectable(parts: Components, *, sentences: int, alpha: float = 0.01) -> float:
+    """The smallest true difference that a study with one rater a sentence finds with 80 % probability."""
+    low, high = 0.0, 1.0
+    while power(parts, high, sentences=sentences, alpha=alpha) < POWER:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        if power(parts, middle, sentences=sentences, alpha=alpha) < POWER:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,7 +509,7 @@ def plan(
     default a tenth of the scale.
     """
     check_sampling(sampling)
-    judgements = take(ratings)
+    judgements = read_ratings(ratings)
     rated = judgements[dimension or usual_dimension(judgements)]
     if budget < 2:
         raise BadInput(f"A budget of {budget} ratings is none; a study needs at least two for each system.")
@@ -193,6 +524,9 @@ def plan(
     # Beyond the pilot's own size a study finds what the pilot could not, and agreement with it falls for good reasons.
     usual = {size for size in (10, 25, 50, 100, 200, 400) if size < pilot.sentences}
     sizes = tuple(sentences) or tuple(sorted(usual | {pilot.sentences}))
+    if budget < 2 * min(counts):
+        raise BadInput(f"{budget} ratings are too few for a test: at least two sentences are needed.")
+    draw = partial(resample_study, pilot, sampling=sampling, rng=rng)
     parts = components(pilot)
     return StudyPlan(
         judgements.name,
@@ -200,9 +534,9 @@ def plan(
         sampling,
         pilot,
         points={
-            "sentences": resampling.sentences(pilot, sizes, sampling=sampling, rng=rng),
-            "raters": resampling.raters(pilot, counts, sampling=sampling, rng=rng),
-            "budget": resampling.budget(pilot, budget, counts, sampling=sampling, rng=rng),
+            "sentences": [draw(sentences=size) for size in sizes],
+            "raters": [draw(raters=count) for count in counts],
+            "budget": [draw(sentences=budget // count, raters=count) for count in counts if budget // count >= 2],
         },
         budget=budget,
         components=parts,

@@ -1,8 +1,11 @@
-"""What people preferred, out of rankings: win rates, strengths, and best–worst scores where somebody is worst."""
+"""Rankings of outputs, and which systems people prefer: win rates, strengths and best–worst scores."""
 
+import json
+import pkgutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -10,12 +13,49 @@ from plainly.core.errors import BadInput
 from plainly.core.formatting import number
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
-from plainly.people.rankings import Choice
-from plainly.people.summary import shown
-from plainly.stats.estimate import Estimate
+from plainly.io.files import suffixes
+from plainly.io.tables import table_format
+from plainly.people.rating_tables import READERS, is_studio_export, is_true, table_of, without_excluded
 from plainly.stats.preferences import Meeting, Preference, best_worst, preferences
+from plainly.stats.resample import Estimate
 
 SCHEMA = "plainly.preferences/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One rater's choice among the systems shown for one item; all fields are empty if they could not judge."""
+
+    item: str
+    rater: str
+    shown: tuple[str, ...]
+    best: str | None = None
+    worst: str | None = None
+    tie: bool = False
+
+
+def read_rankings(path: str | Path) -> tuple[Choice, ...] | None:
+    """The rankings of a study, or of a table that one exported; None for a file of another kind."""
+    if (suffix := suffixes(path)[0]) in READERS:
+        choices: tuple[Choice, ...] | None = pkgutil.resolve_name(f"{READERS[suffix]}:rankings")(path)
+        return choices
+    if not Path(path).is_file() or table_format(path) is None:
+        return None
+    table = without_excluded(table_of(path))
+    if not is_studio_export(table) or "shown" not in table.columns:
+        return None
+    rows = zip(*(table.columns[name] for name in ("item", "rater", "shown", "best", "worst", "tie")), strict=True)
+    return tuple(
+        Choice(
+            str(item),
+            str(rater),
+            tuple(json.loads(str(shown))),
+            str(best) if best else None,
+            str(worst) if worst else None,
+            is_true(tie),
+        )
+        for item, rater, shown, best, worst, tie in rows
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +91,7 @@ class Preferences(Result):
     def tables(self) -> list[Table]:
         head = ("system", "win rate", "strength", "wins", "losses", "ties")
         rows = [
-            (row.system, *map(shown, (row.win_rate, row.strength)), *map(str, (row.wins, row.losses, row.ties)))
+            (row.system, *map(str, (row.win_rate, row.strength)), *map(str, (row.wins, row.losses, row.ties)))
             + ((number(self.best_worst[row.system], 2),) if self.best_worst else ())
             for row in self.systems
         ]

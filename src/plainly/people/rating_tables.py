@@ -1,16 +1,20 @@
 """Ratings from tables: a row for each rating, or a row for each output with columns for raters, dimensions or means.
 
-Columns are found by the names in columns.toml; ``columns`` says otherwise. A rating that is empty, or one of the words
-there that say so (n/a), was not given, and is counted. What else is no number, stands twice or lies outside the scale
-is an error that names the place. Columns that are not taken for ratings are said.
+Columns are recognised by the names in columns.toml, or named by ``columns``. A cell that is empty, or holds one of the
+words for it there (n/a), is a missing rating, and is counted. Anything else that is not a number, occurs twice or lies
+outside the scale is an error that names the cell. Columns that are not read as ratings are reported.
+
+Tables that the studio exported contain their scales and say whose ratings do not count. In its CSV files, text that a
+spreadsheet would run as a formula has an apostrophe in front.
 """
 
 import math
-import pkgutil
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from plainly.core.errors import BadInput
 from plainly.core.files import read_shipped
@@ -19,11 +23,10 @@ from plainly.core.result import Note
 from plainly.io import workbooks
 from plainly.io.files import label, read_bytes, suffixes
 from plainly.io.tables import Sheet, read_table
-from plainly.people import studio_exports
 from plainly.people.ratings import Judgements, Rating, Scale
 
-# Suffix → the function that reads such a file, imported only then: a room above this one may bring its own kind.
-READERS: dict[str, str] = {".toml": "plainly_studio:judgements"}
+# Suffix → the module whose functions judgements(path) and rankings(path) read such a file, imported when needed.
+READERS: dict[str, str] = {".toml": "plainly_studio"}
 
 ROLES: dict[str, list[str]] = read_shipped(__file__, "columns.toml")
 _MISSING = frozenset(ROLES.pop("missing"))
@@ -31,34 +34,26 @@ _TAKEN = frozenset(alias for role, aliases in ROLES.items() if role != "rating" 
 ONE_SYSTEM = "outputs"
 AVERAGED = "mean"
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+# The columns that every table of the studio has, and no other table by chance.
+_STUDIO_COLUMNS = frozenset(
+    {"item", "rater", "cannot_judge", "revision", "late", "overtime", "seconds", "at", "excluded"}
+)
 # simplicity_1, simplicity_rater2, rating 3, simplicity:alice
 _WIDE = re.compile(r"(?P<dimension>.+?)[\s._:-]*(?:rater|annotator|worker|judge|rating)?[\s._:-]*(?P<rater>\d+)", re.I)
 _NAMED = re.compile(r"(?P<dimension>[^:]+):(?P<rater>.+)")
 
 
-def read_ratings(
-    path: str | Path, *, columns: Mapping[str, str] | None = None, scale: Scale | None = None
-) -> Judgements:
-    """Ratings from a table (CSV, TSV, JSONL, JSON, Parquet, .ods, .xlsx) or from the TOML file of a studio project."""
-    suffix = suffixes(path)[0]
-    if suffix in READERS:
-        if columns or scale:
-            raise BadInput(f"{label(path)} says itself which columns and scales it has. Leave columns and scale out.")
-        judgements: Judgements = pkgutil.resolve_name(READERS[suffix])(path)
-        return judgements
-    return judgements_of(table_of(path), name=Path(str(path)).name, columns=columns, scale=scale)
-
-
 def table_of(path: str | Path) -> Sheet:
     if suffixes(path)[0] in workbooks.SUFFIXES:
         return sheet_table(workbooks.read_cells(read_bytes(path), path), label(path))
-    return studio_exports.plain(read_table(path))
+    return unescape_export(read_table(path))
 
 
 def judgements_of(
     table: Sheet, *, name: str, columns: Mapping[str, str] | None = None, scale: Scale | None = None
 ) -> Judgements:
-    table = studio_exports.counted(table)
+    table = without_excluded(table)
     roles = roles_of(table, columns)
     ratings = [rating for _, rating in ratings_in(table, roles)]
     if not any(rating.said for rating in ratings):
@@ -73,9 +68,7 @@ def judgements_of(
     return Judgements.of(
         name,
         ratings,
-        scales=dict.fromkeys({rating.dimension for rating in ratings}, scale)
-        if scale
-        else studio_exports.scales_of(table),
+        scales={rating.dimension: scale for rating in ratings} if scale else _exported_scales(table),
         sources=dict(zip(items, texts.get("source", ()), strict=False)),
         outputs=dict(zip(zip(systems, items, strict=True), texts.get("output", ()), strict=False)),
         references={"given": references} if references else {},
@@ -262,3 +255,49 @@ def _is_number(cell: object) -> bool:
 
 def _filled(cell: object) -> bool:
     return not (cell is None or cell != cell or (isinstance(cell, str) and not cell.strip()))
+
+
+def is_formula(value: object) -> bool:
+    """Whether a spreadsheet would take a text for a formula, apostrophes before it aside."""
+    return isinstance(value, str) and value.lstrip("'").startswith(_FORMULA)
+
+
+def escape_formula(value: Any) -> Any:
+    """A cell of an exported CSV file that no spreadsheet runs as a formula."""
+    return f"'{value}" if is_formula(value) else value
+
+
+def unescape_formula(value: Any) -> Any:
+    """The value of a cell of an exported CSV file."""
+    return value[1:] if is_formula(value) and value.startswith("'") else value
+
+
+def is_studio_export(table: Sheet) -> bool:
+    return set(table.columns) >= _STUDIO_COLUMNS
+
+
+def unescape_export(table: Sheet) -> Sheet:
+    """A table of the studio with its texts as they were typed; any other table unchanged."""
+    if not is_studio_export(table) or not table.path.partition("?")[0].endswith((".csv", ".tsv", ".csv.gz")):
+        return table
+    return replace(table, columns={name: list(map(unescape_formula, cells)) for name, cells in table.columns.items()})
+
+
+def is_true(cell: object) -> bool:
+    """Whether a cell means yes, in any of the formats."""
+    return cell is True or str(cell).strip().lower() in ("true", "1", "yes")
+
+
+def without_excluded(table: Sheet) -> Sheet:
+    """A table of the studio without the rows of excluded raters; any other table unchanged."""
+    if not is_studio_export(table):
+        return table
+    return table.chosen([row for row, cell in enumerate(table.columns["excluded"]) if not is_true(cell)])
+
+
+def _exported_scales(table: Sheet) -> dict[str, Scale]:
+    """The scale of each dimension, where the table contains it."""
+    if not is_studio_export(table) or not {"dimension", "minimum", "maximum"} <= set(table.columns):
+        return {}
+    rows = zip(*(table.columns[name] for name in ("dimension", "minimum", "maximum")), strict=True)
+    return {str(name): (float(str(low)), float(str(high))) for name, low, high in rows}

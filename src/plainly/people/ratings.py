@@ -12,13 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core.errors import BadInput, UnknownName
-from plainly.core.result import Note
-from plainly.stats.agreement import ratio
-from plainly.stats.resample import Floats
+from plainly.core.result import Note, Record
+from plainly.core.sampling import Sampling
+from plainly.stats.resample import Floats, ratio
 
 Ints = npt.NDArray[np.int64]
 Scale = tuple[float, float]
 
+# From this many items on, intervals that resample items cover about as often as they claim.
+FEW_ITEMS = 200
 # The scales that studies of simplification use, narrowest first: a guess takes the first that holds all ratings.
 SCALES: tuple[Scale, ...] = ((-2, 2), (1, 3), (1, 5), (0, 10), (0, 100))
 
@@ -162,6 +164,35 @@ class Judgements:
     def human(self, dimension: str, units: Units) -> Floats:
         """The mean rating of each unit; NaN where it was not rated on this dimension."""
         return self[dimension].means[units.system, units.item]
+
+    def summary(self, sampling: Sampling) -> Record:
+        """What was rated: the start of every result's JSON, schema plainly.meta/1."""
+        return {
+            "schema": "plainly.meta/1",
+            "ratings": self.name,
+            "seed": sampling.seed,
+            "dimensions": [
+                {
+                    "dimension": name,
+                    "systems": len(self.systems),
+                    "items": len(self.items),
+                    "raters": len(ratings.raters),
+                    "outputs": len(ratings.units()),
+                    "scale": list(ratings.scale or ()) or None,
+                }
+                for name, ratings in self.ratings.items()
+            ],
+        }
+
+    def few_items(self) -> list[Note]:
+        """Warn if intervals that resample items are too narrow because the items are few: see docs/statistics.md."""
+        if len(self.items) >= FEW_ITEMS:
+            return []
+        message = (
+            f"Only {len(self.items)} items were rated. Intervals over so few are too narrow, and stars too many: in "
+            "simulations 88 to 94 % of 95 % intervals cover with 12 items, 91 to 94 % with 30, 92 to 95 % with 100."
+        )
+        return [Note(message, "warning", "few-items")]
 
     @staticmethod
     def of(

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from plainly.core import plots as style
-from plainly.core.display import label, short
-from plainly.core.formatting import interval, listed, number
+from plainly.core.formatting import interval, label, listed, number, short
 from plainly.core.plots import altair, room_for, themed
 from plainly.reporting.figures import Line, LineSet, Strip, Strips
 from plainly.reporting.habit_charts import habit_plots, operation_plots

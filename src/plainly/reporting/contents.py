@@ -21,7 +21,7 @@ from plainly.reporting.summary import Sentence, lead, sentences
 from plainly.reporting.warning_signs import Alarm, Tricks
 from plainly.scoring.comparisons import Comparisons
 from plainly.scoring.scores import Evaluation
-from plainly.stats.estimate import Estimate
+from plainly.stats.resample import Estimate
 
 Bools = npt.NDArray[np.bool_]
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from plainly.core import plots as style
-from plainly.core.display import label, short
-from plainly.core.formatting import number
+from plainly.core.formatting import label, number, short
 from plainly.core.plots import WIDTH, altair, room_for, themed
 from plainly.reporting.figures import Heat, Strip, Strips
 from plainly.reporting.habits import Habit

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from plainly.core.display import label, whole
+from plainly.core.formatting import label, replace_surrogates
 from plainly.factcheck.facts import FactChecks
 from plainly.factcheck.pairs import Checked
 from plainly.reporting.operation_spans import PlacedGroup, PlacedOperations
@@ -44,7 +44,7 @@ def payload(overview: Overview) -> dict[str, Any]:
 def script_json(value: Any) -> str:
     """JSON for a script element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return whole(re.sub("[<>&\u2028\u2029]", lambda special: _ESCAPES[special[0]], text))
+    return replace_surrogates(re.sub("[<>&\u2028\u2029]", lambda special: _ESCAPES[special[0]], text))
 
 
 def _segments(overview: Overview, system: str, spec: str) -> list[float]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from plainly.core.evalset import EvalSet
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.typology.annotation import Group, Pair
 from plainly.typology.labeller import labeller as labeller_named
 from plainly.typology.vocabulary import operations as vocabulary
@@ -38,7 +38,7 @@ class PlacedOperations:
 
 
 def placed_operations(
-    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], *, labeller: str, progress: Progress = unseen
+    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], *, labeller: str, progress: Progress = no_progress
 ) -> PlacedOperations:
     """Every output labelled, and how often each operation occurs in the outputs and in the references."""
     labelling = labeller_named(labeller)

@@ -11,14 +11,12 @@ from typing import Any, TypeVar
 
 from plainly.core.errors import BadInput, PlainlyError
 from plainly.core.formatting import listed
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
 from plainly.core.sampling import Sampling
 from plainly.factcheck.facts import facts
-from plainly.people.correlations import MetricCorrelation
-from plainly.people.metric_scores import score_units, with_texts
+from plainly.people.correlations import MetricCorrelation, correlate_metrics, score_units, with_texts
 from plainly.people.ratings import Judgements
-from plainly.people.statistics import correlate_metrics
 from plainly.reporting.contents import Overview
 from plainly.reporting.habits import habits
 from plainly.reporting.operation_spans import placed_operations
@@ -42,7 +40,7 @@ def overview(
     labeller: str | None = "rules",
     audit: bool = True,
     ratings: Judgements | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Overview:
     """All that can be said about an evaluation; without its texts, less."""
     left_out: list[str] = []

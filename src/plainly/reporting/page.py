@@ -8,8 +8,7 @@ from typing import Any
 
 import plainly
 from plainly.checks.gate import Gate
-from plainly.core.display import short, visible
-from plainly.core.formatting import listed
+from plainly.core.formatting import listed, short, visible
 from plainly.metrics.evidence import evidence
 from plainly.reporting import paper
 from plainly.reporting.item_browser import payload, script_json

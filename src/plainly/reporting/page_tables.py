@@ -6,8 +6,7 @@ import os
 from typing import Any
 
 from plainly.checks.gate import Gate
-from plainly.core.display import label, visible
-from plainly.core.formatting import interval, number, p_value
+from plainly.core.formatting import interval, label, number, p_value, visible
 from plainly.core.result import Table
 from plainly.reporting.marks import direction
 from plainly.reporting.overview import Overview

@@ -7,8 +7,7 @@ from functools import partial
 
 import plainly
 from plainly.core import tables
-from plainly.core.display import label, visible
-from plainly.core.formatting import interval, listed
+from plainly.core.formatting import interval, label, listed, visible
 from plainly.core.result import Table
 from plainly.core.tables import wide
 from plainly.metrics.evidence import evidence, for_methods, papers

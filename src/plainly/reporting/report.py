@@ -16,12 +16,11 @@ from plainly.checks.gate import Gate
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
 from plainly.core.formatting import size
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
-from plainly.people import RatingsLike, take
-from plainly.people.preferences import rank
-from plainly.people.rankings import read_rankings
+from plainly.people import RatingsLike, read_ratings
+from plainly.people.preferences import rank, read_rankings
 from plainly.reporting import paper
 from plainly.reporting.overview import Overview, overview
 from plainly.reporting.panel import Panel
@@ -82,7 +81,7 @@ class Report(Result):
         return self.pages[-1]
 
     def write_figures(
-        self, directory: str | Path, *, formats: Sequence[str] = _FORMATS, progress: Progress = unseen
+        self, directory: str | Path, *, formats: Sequence[str] = _FORMATS, progress: Progress = no_progress
     ) -> list[Path]:
         """Every plot in every format, the table as .tex, .md and .csv, methods.txt and references.bib."""
         target = Path(directory)
@@ -153,7 +152,7 @@ def report(
     figures: str | Path | None = None,
     gate: Gate | None = None,
     command: str = "",
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Report:
     """A report on scores: ``data`` is what ``score`` takes, or an evaluation that it returned.
 
@@ -165,7 +164,7 @@ def report(
     if out is not None and not Path(out).resolve().parent.is_dir():
         raise BadInput(f"Cannot write {out}: there is no directory {Path(out).parent}. Make it first.")
     choices = read_rankings(ratings) if isinstance(ratings, str | Path) else None
-    judgements = None if ratings is None or choices is not None else take(ratings, progress=progress)
+    judgements = None if ratings is None or choices is not None else read_ratings(ratings, progress=progress)
     evaluation = measure(
         read_data(
             data,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plainly.core.evalset import EvalSet
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.text import sentences
 from plainly.text.sentence_alignment import HAPPENED, Alignment, align
 
@@ -24,7 +24,7 @@ class PlacedLinks:
 
 
 def placed_links(
-    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], progress: Progress = unseen
+    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], progress: Progress = no_progress
 ) -> PlacedLinks | None:
     """Links between source and outputs; None where all items are sentences."""
     long = sentences.counts(evalset.sources) >= SEVERAL

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from plainly.core import plots as style
-from plainly.core.display import short
+from plainly.core.formatting import short
 from plainly.core.plots import WIDTH, room_for, rows_height, themed
 from plainly.reporting.figures import Strip, Strips
 from plainly.reporting.marks import across, chart, colours, down, line_at, shapes

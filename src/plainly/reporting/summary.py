@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plainly.core.display import short
-from plainly.core.formatting import counted, interval, listed
+from plainly.core.formatting import counted, interval, listed, short
 from plainly.reporting.habits import Habit
 from plainly.reporting.pareto_front import axes, front
 from plainly.scoring.sanity import against_itself

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from plainly.core.display import short, visible
 from plainly.core.errors import MissingExtra
-from plainly.core.formatting import number
+from plainly.core.formatting import number, short, visible
 from plainly.reporting.panel import Panel
 
 _PAGE = Path(__file__).parent / "page"

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from plainly.core import plots as style
-from plainly.core.display import label, short
-from plainly.core.formatting import listed, number
+from plainly.core.formatting import label, listed, number, short
 from plainly.core.plots import altair, themed
 from plainly.reporting import figures
 from plainly.reporting.figures import Scatter

@@ -8,12 +8,11 @@ from functools import cache
 import numpy as np
 
 from plainly.auditing import audit
-from plainly.core.display import short
 from plainly.core.evalset import EvalSet
 from plainly.core.files import read_shipped
-from plainly.core.formatting import counted, listed, percent
+from plainly.core.formatting import counted, listed, percent, short
 from plainly.core.metric import Metric
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.sampling import Sampling
 from plainly.reporting.habits import Habit
 from plainly.scoring.scores import Evaluation
@@ -134,7 +133,7 @@ class Tricks:
     systems: tuple[str, ...] = ()
 
 
-def tricks(evaluation: Evaluation, progress: Progress = unseen) -> Tricks:
+def tricks(evaluation: Evaluation, progress: Progress = no_progress) -> Tricks:
     """Tricks of the literature, on the outputs of the best, the middle and the worst system."""
     directed = [spec for spec in evaluation.measurable if evaluation.metrics[spec].better != "neither"]
     if not directed or evaluation.outputs is None:

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from plainly.core.errors import BadInput, UnknownName, check_choice, check_count
 from plainly.core.evalset import Absent, EvalSet
 from plainly.core.formatting import counted
-from plainly.core.metric import Better, Floats, Metric
-from plainly.core.progress import Progress, unseen
+from plainly.core.metric import Floats, Metric, Metrics
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
 from plainly.core.sampling import Sampling
 from plainly.io.columns import Columns
@@ -30,8 +30,8 @@ from plainly.scoring.scores import Evaluation, Scores
 from plainly.scoring.streamed import OnError
 from plainly.stats import paired
 from plainly.stats.exact_sum import BINS
+from plainly.stats.paired import Pair, Swaps
 from plainly.stats.resample import Resampler
-from plainly.stats.swaps import Pair, Swaps
 from plainly.streaming.engines import Engine
 
 TRIALS = 10_000
@@ -50,7 +50,7 @@ def compare(
     outputs: Sequence[str] | Outputs | None = None,
     references: Sequence[Sequence[str]] | None = None,
     evalset: EvalSet | None = None,
-    metrics: str | Sequence[str | Metric] | None = None,
+    metrics: Metrics | None = None,
     ids: Sequence[Any] | None = None,
     groups: Sequence[Any] | None = None,
     columns: Columns | None = None,
@@ -70,7 +70,7 @@ def compare(
     on_error: OnError = "stop",
     set_aside: str | Path | None = None,
     state: str | Path | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Comparisons:
     """Test the differences between systems: all pairs, or each against ``baseline``.
 

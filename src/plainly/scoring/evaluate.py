@@ -8,7 +8,7 @@ from plainly.core import limits, registry
 from plainly.core.errors import BadInput
 from plainly.core.evalset import Absent, EvalSet
 from plainly.core.metric import Floats, Metric, Metrics, OutputMetric, TextSource
-from plainly.core.progress import Progress, Tell, silent, unseen, whole
+from plainly.core.progress import Progress, Tell, ignore_progress, no_progress, report_work
 from plainly.core.sampling import Sampling
 from plainly.metrics.languages import in_language
 from plainly.scoring.scores import Evaluation, Scores
@@ -30,7 +30,7 @@ def evaluate(
     metrics: Metrics,
     *,
     sampling: Sampling | None = DEFAULT,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Evaluation:
     """Measure every system with every metric. All inputs are checked before anything is measured.
 
@@ -63,7 +63,7 @@ def from_rows(
 
 
 def measure(
-    evalset: EvalSet, outputs: Outputs, metrics: Mapping[str, Metric], tell: Tell = silent
+    evalset: EvalSet, outputs: Outputs, metrics: Mapping[str, Metric], tell: Tell = ignore_progress
 ) -> Iterator[tuple[str, dict[str, Floats]]]:
     """The loop itself: system by system, the rows of every metric. Corpora too large to hold come in batches."""
     for what, texts in (
@@ -76,7 +76,7 @@ def measure(
         rows: dict[str, Floats] = {}
         absent = [item for item, text in enumerate(texts) if isinstance(text, Absent)]
         for spec in sorted(metrics, key=lambda spec: not metrics[spec].runs_first):
-            with whole(tell, len(evalset)):
+            with report_work(tell, len(evalset)):
                 rows[spec] = metrics[spec].measure(evalset, texts)
             if absent:
                 rows[spec] = rows[spec].copy()

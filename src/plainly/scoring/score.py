@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metric, Metrics
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
 from plainly.core.sampling import Sampling, check_sampling
 from plainly.data import diagnose
@@ -56,7 +56,7 @@ def score(
     segments: str | Path | None = None,
     set_aside: str | Path | None = None,
     state: str | Path | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Evaluation:
     """Score outputs against sources and references, or against an evaluation set (``plainly.load``).
 
@@ -165,7 +165,7 @@ def measure(
     segments: str | Path | None = None,
     set_aside: str | Path | None = None,
     state: str | Path | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Evaluation:
     """The evaluation that every analysis of scores starts from: measured now, or one that exists.
 

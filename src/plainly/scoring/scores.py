@@ -20,8 +20,8 @@ from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.sampling import Sampling
 from plainly.metrics.languages import asked_as
 from plainly.scoring.signature import Signature, reference_range
-from plainly.stats.estimate import Estimate
 from plainly.stats.exact_sum import ExactSum
+from plainly.stats.resample import Estimate
 from plainly.streaming.batches import Reading
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet, shown_fingerprint
 from plainly.core.machine import handling
 from plainly.core.metric import Floats, Metric, Needs
-from plainly.core.progress import Progress, Tell, unseen
+from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.sampling import Sampling
 from plainly.scoring.evaluate import DEFAULT, Metrics, checked_metrics, estimated, from_rows, measure
 from plainly.scoring.scores import Evaluation, Scores
@@ -105,7 +105,7 @@ def evaluate_corpus(
     paired: bool = False,
     state: Path | None = None,
     hold: bool | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Evaluation:
     """``evaluate`` for a corpus of any size.
 

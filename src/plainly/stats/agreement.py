@@ -1,4 +1,4 @@
-"""How far raters agree beyond chance: kappa for two, for many, resampled; Krippendorff's alpha; intraclass correlation.
+"""Agreement between raters: kappa, Krippendorff's alpha, intraclass correlation; and which raters stand apart.
 
 Ratings are a matrix, a row for each rated unit and a column for each rater, with NaN (None in a matrix of labels)
 where a rater did not rate. One idea carries all of the chance-corrected coefficients: a disagreement is a squared
@@ -14,6 +14,9 @@ as a metric's are, and the bootstrap of a coefficient is the bootstrap of a metr
 (no variation, no unit with two ratings) is NaN, never 0.
 """
 
+from __future__ import annotations
+
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -25,8 +28,8 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
-from plainly.stats.estimate import Estimate
-from plainly.stats.resample import Floats, Resampler
+from plainly.stats.correlate import correlation
+from plainly.stats.resample import Estimate, Floats, Ints, Resampler, ratio
 from plainly.stats.resample import interval as bootstrap_interval
 
 Distance = Literal["nominal", "linear", "quadratic", "ordinal"]
@@ -83,21 +86,6 @@ class ResampledKappa:
     n: int
 
 
-def cohen(first: npt.ArrayLike, second: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
-    """Cohen's kappa of two raters; weighted (Cohen 1968) where ``weights`` is linear or quadratic.
-
-    Weights are distances between values, not places: a point of the scale that nobody used keeps its place.
-    """
-    x, y = np.asarray(first), np.asarray(second)
-    if x.ndim != 1 or x.shape != y.shape:
-        raise BadInput(f"Two raters need a list of ratings each, of one length; got {x.shape} and {y.shape}.")
-    values, rated = coded(np.stack([x, y], axis=1))
-    values = values[rated.all(axis=1)]
-    sums, gaps = _pair_rows(values, weights)
-    rows = np.concatenate([np.ones((len(values), 1)), sums], axis=1)
-    return Coefficient(rows, lambda totals: _pair_kappa(totals[..., 1:], totals[..., :1], gaps)[..., None])
-
-
 def resampled_kappa(
     ratings: npt.ArrayLike,
     *,
@@ -111,38 +99,37 @@ def resampled_kappa(
     Pavlick and Tetreault 2016, §3; Sulem et al. 2018, §4.1. Units with fewer than two ratings are left out. The mean of
     two raters often lies half-way between two points of the scale; halves are rounded to even.
     """
-    values, rated = _pairable(*coded(ratings, numbers=True))
-    units = len(values)
+    values, rated = coded(ratings, numbers=True)
+    comparable = rated.sum(axis=1) >= 2
+    values, rated = values[comparable], rated[comparable]
+    units, count = len(values), rated.sum(axis=1)
     if not units:
-        nothing = float("nan")
-        return ResampledKappa(nothing, nothing, nothing, nothing, level, draws, 0)
-    count = rated.sum(axis=1)
+        return ResampledKappa(math.nan, math.nan, math.nan, math.nan, level, draws, 0)
     # Whoever rated a unit stands first in its row, so that the j-th of them is drawn by a number below the count.
     order = np.argsort(~rated, axis=1, kind="stable")[:, : count.max()]
     mine = np.take_along_axis(np.where(rated, values, 0.0), order, axis=1)
     others = np.rint((mine.sum(axis=1, keepdims=True) - mine) / (count - 1)[:, None])
-    table, gaps = _pair_rows(np.stack([mine, others], axis=-1).reshape(-1, 2), weights)
+    pairs = np.stack([mine, others], axis=-1).reshape(-1, 2)
+
+    def sums(feature: Floats) -> list[Floats]:
+        x, y = feature.T
+        return [x, y, x**2 + y**2, x * y]
+
+    table, gaps = _rows(pairs, np.ones(pairs.shape, dtype=bool), weights, sums)
     kappas = np.empty(draws)
     step = max(1, _CHUNK // (units * table.shape[1]))
     start_of_unit = np.arange(units) * mine.shape[1]
     for start in range(0, draws, step):
         chunk = min(step, draws - start)
         chosen = start_of_unit + (rng.random((chunk, units)) * count).astype(np.int64)
-        kappas[start : start + chunk] = _pair_kappa(table[chosen].sum(axis=1), float(units), gaps)
+        x, y, squares, product = np.moveaxis(table[chosen].sum(axis=1).reshape(chunk, -1, 4), -1, 0)
+        observed = ((squares - 2 * product) * gaps).sum(axis=-1)
+        expected = ((squares - 2 * x * y / units) * gaps).sum(axis=-1)
+        kappas[start : start + chunk] = 1 - ratio(observed, expected)
     z = NormalDist().inv_cdf((1 + level) / 2)
     low, median, high = np.quantile(kappas, [(1 - level) / 2, 0.5, (1 + level) / 2])
     margin = z * kappas.std(ddof=1) / np.sqrt(draws) if draws > 1 else float("nan")
     return ResampledKappa(float(median), float(low), float(high), float(margin), level, draws, units)
-
-
-def _pair_rows(pairs: Floats, weights: Distance) -> tuple[Floats, Floats]:
-    """Four sums for each feature of a pair of ratings, a row for each pair; and the weight of each feature."""
-
-    def sums(feature: Floats) -> list[Floats]:
-        x, y = feature[:, 0], feature[:, 1]
-        return [x, y, x**2 + y**2, x * y]
-
-    return _rows(pairs, np.ones(pairs.shape, dtype=bool), weights, sums)
 
 
 def _rows(
@@ -154,14 +141,6 @@ def _rows(
         blocks.append(np.stack(sums(feature), axis=1))
         gaps.append(gap)
     return np.concatenate(blocks, axis=1), np.array(gaps)
-
-
-def _pair_kappa(totals: Floats, n: Floats | float, gaps: Floats) -> Floats:
-    """Kappa of two raters from the summed rows of their ``n`` pairs."""
-    x, y, squares, product = np.moveaxis(totals.reshape(*totals.shape[:-1], -1, 4), -1, 0)
-    observed = ((squares - 2 * product) * gaps).sum(axis=-1)
-    expected = ((squares - 2 * x * y / n) * gaps).sum(axis=-1)
-    return 1 - ratio(observed, expected)
 
 
 def fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
@@ -306,19 +285,6 @@ def coded(ratings: npt.ArrayLike, *, numbers: bool = False) -> tuple[Floats, npt
     return values, rated
 
 
-def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, undefined: float = np.nan) -> Floats:
-    """Division that is undefined, not infinite nor a warning, where the denominator is 0."""
-    top, bottom = np.broadcast_arrays(np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float))
-    usable = np.abs(bottom) > 1e-12
-    quotient: Floats = np.divide(top, bottom, out=np.full(bottom.shape, undefined), where=usable)
-    return quotient
-
-
-def _pairable(values: Floats, rated: npt.NDArray[np.bool_]) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    kept = rated.sum(axis=1) >= 2
-    return values[kept], rated[kept]
-
-
 def _features(values: Floats, rated: npt.NDArray[np.bool_], distance: Distance) -> Iterator[tuple[Floats, float]]:
     """Matrices like the ratings, 0 where not rated, and the weight of each; see the module's first lines."""
     if distance not in get_args(Distance):
@@ -349,3 +315,170 @@ def _features(values: Floats, rated: npt.NDArray[np.bool_], distance: Distance) 
 def _centred(values: Floats, rated: npt.NDArray[np.bool_]) -> Floats:
     """Less the median: distances stay, sums of squares keep their digits, and constant ratings are exactly 0."""
     return values - np.median(values[rated]) if rated.any() else values
+
+
+# A robust z-score beyond which a rater's agreement with the others is called outlying (Iglewicz and Hoaglin 1993).
+OUTLYING = 3.5
+# Fewer ratings than these, or fewer raters, tell nothing about one of them.
+FEWEST = 10
+FEWEST_RATERS = 5
+
+
+@dataclass(frozen=True)
+class Rater:
+    """One rater against the mean of the others on the same units; undefined is NaN.
+
+    ``compared`` of the ``n`` ratings are of units that others rated too. ``bias`` is how much higher this rater's
+    ratings are. ``alpha_without`` is Krippendorff's interval alpha of the others: where it is clearly higher than that
+    of all, the rater disagrees with them. ``outlying`` says why, if so.
+    """
+
+    name: str
+    n: int
+    compared: int
+    mean: float = math.nan
+    sd: float = math.nan
+    correlation: float = math.nan
+    bias: float = math.nan
+    distance: float = math.nan
+    alpha_without: float = math.nan
+    outlying: str = ""
+
+
+def reliability(ratings: npt.ArrayLike, names: Sequence[str] | None = None) -> list[Rater]:
+    """Every rater of a matrix of units × raters, most reliable first."""
+    values, rated = coded(ratings, numbers=True)
+    labels = tuple(names) if names is not None else tuple(str(at + 1) for at in range(values.shape[1]))
+    count, total = rated.sum(axis=1), np.where(rated, values, 0.0).sum(axis=1)
+    raters = []
+    for at, name in enumerate(labels):
+        shared = rated[:, at] & (count > 1)
+        own = values[shared, at]
+        rater = against_others(name, values[rated[:, at], at], own, (total[shared] - own) / (count[shared] - 1))
+        everyone_else = np.delete(values, at, axis=1)
+        without = krippendorff(everyone_else).value if everyone_else.shape[1] > 1 else math.nan
+        raters.append(replace(rater, alpha_without=without))
+    marked = mark_outliers(raters)
+    return sorted(marked, key=lambda rater: -rater.correlation if rater.correlation == rater.correlation else 2.0)
+
+
+def against_others(name: str, values: Floats, own: Floats, others: Floats) -> Rater:
+    """A rater by all of their ratings, and by those that can be compared with the mean of the others."""
+    rater = Rater(name, len(values), len(own), correlation=correlation(own, others))
+    if len(values):
+        rater = replace(rater, mean=float(values.mean()), sd=float(values.std()))
+    if len(own):
+        apart = own - others
+        rater = replace(rater, bias=float(apart.mean()), distance=float(np.abs(apart).mean()))
+    return rater
+
+
+def mark_outliers(raters: Sequence[Rater]) -> list[Rater]:
+    agreement = _robust_z(np.array([rater.correlation for rater in raters]))
+    distance = _robust_z(np.array([rater.distance for rater in raters]))
+    return [
+        replace(rater, outlying=_reason(rater, float(agreement[at]), float(distance[at])))
+        for at, rater in enumerate(raters)
+    ]
+
+
+def _reason(rater: Rater, agreement: float, distance: float) -> str:
+    if rater.n < FEWEST:
+        return f"only {rater.n} ratings: too few to tell" if rater.n else ""
+    if rater.sd < 1e-12:
+        return "gave the same rating every time"
+    if rater.compared < FEWEST:
+        return ""
+    if rater.correlation <= 0:
+        return "rates against the others, or without relation to them"
+    if agreement < -OUTLYING:
+        return "agrees with the others far less than most raters do"
+    if np.isnan(rater.sd) and distance > OUTLYING:  # names have no mean and no correlation, only a share that differs
+        return "differs from the others far more than most raters do"
+    return ""
+
+
+def _robust_z(values: Floats) -> Floats:
+    """How far out each is, by median and median deviation, which an outlier cannot move; NaN where few are known."""
+    known = values[~np.isnan(values)]
+    middle = np.median(known) if len(known) else np.nan
+    spread = np.median(np.abs(known - middle)) if len(known) >= FEWEST_RATERS else 0.0
+    # .6745 makes the median deviation of a normal distribution its standard deviation.
+    scores: Floats = 0.6745 * (values - middle) / spread if spread > 1e-12 else np.full(len(values), np.nan)
+    return scores
+
+
+@dataclass(frozen=True)
+class LongRatings:
+    """Ratings as a running study has them, one after another: which unit, rater and value.
+
+    Units and values are numbered once, because a dashboard evaluates growing parts of the same ratings, and a crowd's
+    matrix of units × raters is mostly empty. ``points`` are the distinct values, ``level`` is their level of
+    measurement.
+    """
+
+    units: Ints
+    raters: npt.NDArray[np.str_]
+    values: Ints
+    points: Floats
+    level: AlphaDistance
+
+    @classmethod
+    def of(
+        cls, units: npt.ArrayLike, raters: npt.ArrayLike, values: npt.ArrayLike, *, level: AlphaDistance
+    ) -> LongRatings:
+        """Number units and values; missing ratings (NaN) are left out."""
+        numbers = np.asarray(values, dtype=np.float64)
+        rated = ~np.isnan(numbers)
+        unit = np.unique(np.asarray(units)[rated], return_inverse=True)[1]
+        points, value = np.unique(numbers[rated], return_inverse=True)
+        return cls(unit, np.asarray(raters, dtype=np.str_)[rated], value, points, level)
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    @property
+    def numbers(self) -> Floats:
+        return self.points[self.values]
+
+    @property
+    def compared(self) -> int:
+        return int((np.bincount(self.units) > 1).sum())
+
+    def krippendorff(self, *, first: int | None = None) -> Coefficient:
+        """Krippendorff's alpha of the first ratings, or of all.
+
+        Alpha does not depend on who gave a rating, so each unit's ratings are moved to its first columns.
+        """
+        order = np.argsort(self.units[:first], kind="stable")
+        units, numbers = self.units[order], self.numbers[order]
+        ratings = np.full((int(units.max(initial=-1)) + 1, int(np.bincount(units).max(initial=0))), np.nan)
+        ratings[units, np.arange(len(units)) - np.searchsorted(units, units)] = numbers
+        return krippendorff(ratings, distance=self.level)
+
+    def by_rater(self) -> list[Rater]:
+        """Compare every rater with the others on the same units; for nominal values, by the share who differ."""
+        numbers, others = self.numbers, np.bincount(self.units)[self.units] - 1
+        shared = others > 0
+        if self.level == "nominal":
+            cell = self.units * len(self.points) + self.values
+            apart = 1.0 - (np.bincount(cell)[cell] - 1)[shared] / others[shared]
+        else:
+            total = np.bincount(self.units, weights=numbers)
+            means = (total[self.units] - numbers)[shared] / others[shared]
+        names, rater = np.unique(self.raters, return_inverse=True)
+        raters = []
+        for name, mine, ours in zip(
+            names.tolist(), _by_group(rater), _by_group(rater[shared], len(names)), strict=True
+        ):
+            if self.level == "nominal":
+                distance = float(apart[ours].mean()) if len(ours) else math.nan
+                raters.append(Rater(name, len(mine), len(ours), distance=distance))
+            else:
+                raters.append(against_others(name, numbers[mine], numbers[shared][ours], means[ours]))
+        return mark_outliers(raters)
+
+
+def _by_group(group: npt.NDArray[np.intp], count: int = 0) -> list[npt.NDArray[np.intp]]:
+    """The positions of each group's members, in their order."""
+    return np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group, minlength=count))[:-1])

@@ -4,10 +4,20 @@ A draw is a row of weights: how often each unit was drawn. Under weights, Pearso
 needs sums of the ranks that the drawn sample has (ties share a rank), and Kendall's tau-b needs one quadratic form.
 All three are exact for the drawn sample, so that a draw equals what the statistic gives for the drawn units.
 Undefined (a constant, fewer than two units) is NaN, never 0.
+
+Pairwise accuracy answers a related question: of all pairs of outputs, how many does the metric order as people do, ties
+included? Kendall's tau punishes a metric that can tie where people tie. Following Deutsch, Foster and Freitag (2023,
+"Ties Matter"), a pair counts as right when both order it the same way or both call it a tie, and a metric that never
+ties is given the threshold below which its differences count as ties that suits it best (tie calibration).
+
+Whether one metric correlates better with people than another is a question about two correlations with the same
+ratings on the same outputs. They depend on each other, so the tests at the end of this module take that into account.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Literal, get_args
 
@@ -16,9 +26,7 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
-from plainly.stats.agreement import ratio
-from plainly.stats.estimate import Estimate
-from plainly.stats.resample import Floats, Resampler, middle
+from plainly.stats.resample import Estimate, Floats, Ints, Resampler, middle, ratio, sum_by_group
 
 Kind = Literal["pearson", "spearman", "kendall"]
 Alternative = Literal["two-sided", "greater", "less"]
@@ -162,9 +170,8 @@ def permutation_p_value(x: Floats, y: Floats, *, kind: Kind, permutations: int, 
     if np.isnan(value):
         return float("nan")
     exact = n < 13 and factorial(n) <= permutations
-    order = (
-        np.array(list(orders(range(n)))) if exact else rng.permuted(np.tile(np.arange(n), (permutations, 1)), axis=1)
-    )
+    in_order = np.tile(np.arange(n), (1 if exact else permutations, 1))
+    order = np.array(list(orders(range(n)))) if exact else rng.permuted(in_order, axis=1)
     drawn = rowwise(right[order], left, kind=kind)
     extreme = int(np.sum(np.abs(drawn) >= abs(value) - 1e-12))
     return extreme / len(order) if exact else (1 + extreme) / (1 + permutations)
@@ -289,3 +296,177 @@ def _pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats, npt.NDAr
         raise BadInput(f"A correlation needs two lists of one length; got shapes {left.shape} and {right.shape}.")
     kept = ~(np.isnan(left) | np.isnan(right))
     return left[kept], right[kept], kept
+
+
+_MOST_PAIRS = 8_000_000
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Pairwise accuracy, and the largest difference of metric scores that was taken for a tie."""
+
+    estimate: Estimate
+    threshold: float
+    pairs: int
+
+
+def pairwise_accuracy(
+    metric: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    groups: Sequence[str] | None = None,
+    calibrate: bool = True,
+    sampling: Sampling | None = Sampling(),
+) -> Accuracy:
+    """The share of pairs within each group (or of all pairs) that the metric orders as people do.
+
+    Groups count the same, however many pairs they have, as in translation's metrics tasks. Intervals draw groups, or
+    units where there are none, and keep the threshold found on all the data.
+    """
+    scores, ratings = np.asarray(metric, dtype=float), np.asarray(human, dtype=float)
+    kept = ~(np.isnan(scores) | np.isnan(ratings))
+    names = np.zeros(len(scores), dtype=np.int64)
+    if groups is not None:
+        names = np.unique(np.array(groups, dtype=str), return_inverse=True)[1]
+    scores, ratings, names = scores[kept], ratings[kept], names[kept]
+    left, right = _pairs_within(names)
+    if not len(left):
+        undefined, level = float("nan"), (sampling or Sampling()).level
+        return Accuracy(Estimate(undefined, undefined, undefined, level, 0, "no pairs"), undefined, 0)
+    apart, wanted = scores[left] - scores[right], np.sign(ratings[left] - ratings[right])
+    of_group = names[left]
+    size = np.bincount(of_group)
+    share = 1 / (size[of_group] * np.count_nonzero(size))
+    threshold = _calibrated(np.abs(apart), wanted, np.sign(apart), share) if calibrate else 0.0
+    right_order = np.where(np.abs(apart) <= threshold, wanted == 0, np.sign(apart) == wanted).astype(float)
+    value = float(right_order @ share)
+    if groups is None:
+        weights = draws(len(scores), sampling=sampling)
+        drawn = _drawn_units(right_order, left, right, weights)
+    else:
+        means = np.bincount(of_group, right_order, minlength=len(size))[size > 0] / size[size > 0]
+        weights = draws(len(means), sampling=sampling)
+        drawn = weights @ means / len(means)
+    unit = "units" if groups is None else "groups"
+    estimate = percentile(value, drawn, sampling=sampling, n=len(scores), unit=unit)
+    return Accuracy(estimate, threshold, len(left))
+
+
+def _calibrated(apart: Floats, wanted: Floats, order: Floats, share: Floats) -> float:
+    """The threshold that makes most pairs right: sort pairs by distance and count as it sweeps over them."""
+    by_distance = np.argsort(apart, kind="stable")
+    distance = apart[by_distance]
+    tied = np.cumsum((wanted[by_distance] == 0) * share[by_distance])
+    agree = ((order == wanted) & (order != 0))[by_distance] * share[by_distance]
+    right = tied + agree.sum() - np.cumsum(agree)
+    # Only where the next pair is farther apart does the threshold part them.
+    last = np.append(np.flatnonzero(np.diff(distance) > 0), len(distance) - 1)
+    best = last[np.argmax(right[last])]
+    at_zero = float(((wanted == 0) & (apart == 0)) @ share + agree.sum())
+    return float(distance[best]) if right[best] > at_zero + 1e-15 else 0.0
+
+
+def _pairs_within(names: Ints) -> Ints:
+    """The places of both members of every pair within a group: (2, pairs)."""
+    sizes = np.bincount(names)
+    total = int((sizes * (sizes - 1) // 2).sum())
+    if total > _MOST_PAIRS:
+        raise BadInput(
+            f"{total} pairs of outputs are too many to compare. Compare within items: pairwise accuracy by item."
+        )
+    groups = np.split(np.argsort(names, kind="stable"), np.cumsum(sizes)[:-1])
+    return np.concatenate([group[np.stack(np.triu_indices(len(group), 1))] for group in groups], axis=1)
+
+
+def _drawn_units(right_order: Floats, left: Ints, right: Ints, weights: Floats) -> Floats:
+    """Accuracy in each draw; a unit drawn twice makes no pair with itself."""
+    n = weights.shape[1]
+    table = np.zeros((n, n))
+    table[left, right] = right_order
+    counted = (weights @ table * weights).sum(axis=1)
+    possible = (weights.sum(axis=1) ** 2 - (weights**2).sum(axis=1)) / 2
+    return ratio(counted, possible)
+
+
+@dataclass(frozen=True)
+class CorrelationDifference:
+    """The difference of two dependent correlations and the two-sided p-value that there is none."""
+
+    first: float
+    second: float
+    p_value: float
+    test: str
+    n: int
+
+    @property
+    def difference(self) -> float:
+        return self.first - self.second
+
+    @property
+    def untested(self) -> CorrelationDifference:
+        """The same without a p-value, where there are too few units for one."""
+        return replace(self, p_value=float("nan"))
+
+
+def williams(human: Floats, first: Floats, second: Floats) -> CorrelationDifference:
+    """Williams' test (1959) of two correlations that share a variable, two-sided (Graham and Baldwin 2014, Eq. 2)."""
+    from scipy.special import stdtr
+
+    kept = ~np.isnan([human, first, second]).any(axis=0)
+    human, first, second, n = human[kept], first[kept], second[kept], int(kept.sum())
+    r1, r2, between = correlation(human, first), correlation(human, second), correlation(first, second)
+    p = float("nan")
+    if n >= 4 and not np.isnan([r1, r2, between]).any():
+        k = 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between
+        spread = 2 * k * (n - 1) / (n - 3) + (r1 + r2) ** 2 / 4 * (1 - between) ** 3
+        if spread > 1e-15:  # Otherwise the two are the same but for scale, and no difference can be tested.
+            t = (r1 - r2) * np.sqrt((n - 1) * (1 + between) / spread)
+            p = min(1.0, float(2 * stdtr(n - 3, -abs(t))))
+    return CorrelationDifference(r1, r2, p, "williams", n)
+
+
+def exchange(
+    human: Floats,
+    first: Floats,
+    second: Floats,
+    *,
+    permutations: int,
+    rng: np.random.Generator,
+    groups: Sequence[str] | None = None,
+    unit: str = "items",
+) -> CorrelationDifference:
+    """Were the two metrics interchangeable? A permutation test of Pearson's correlations, two-sided.
+
+    Both metrics' scores are standardised and exchanged for whole ``groups`` (all outputs of one item), or for each unit
+    (a system's score): PERM-INPUT and PERM-SYS of Deutsch et al. (2021). All 2^k ways are tried where they are no more
+    than ``permutations``, else so many at random; k units cannot give a p-value below 2 / 2^k.
+    """
+    if permutations < 1:
+        raise BadInput(f"The number of permutations must be at least 1, not {permutations}.")
+    kept = ~np.isnan([human, first, second]).any(axis=0)
+    human, first, second, n = human[kept], first[kept], second[kept], int(kept.sum())
+    names = np.arange(n) if groups is None else np.array(groups, dtype=str)[kept]
+    of_group = np.unique(names, return_inverse=True)[1]
+    k = int(of_group.max(initial=-1)) + 1
+    exact = k < 60 and 2**k <= permutations
+    swapped = np.arange(2**k)[:, None] >> np.arange(k) & 1 if exact else rng.integers(2, size=(permutations, k))
+    test = f"permute-{unit}, pearson, {'all ' if exact else ''}{len(swapped)} permutations"
+    r1, r2 = correlation(human, first), correlation(human, second)
+    if n < 2 or np.isnan([r1, r2]).any():
+        return CorrelationDifference(r1, r2, float("nan"), test, n)
+    # Sums for each group that make up a correlation, of the one metric's scores and what the other's would change.
+    scaled = (ratio(values - values.mean(), values.std()) for values in (first, second))
+    parts = [np.stack([x * (human - human.mean()), x, x * x], axis=1) for x in scaled]
+    mine, others = (sum_by_group(part, list(map(str, of_group))) for part in parts)
+    exchanged = swapped.astype(float) @ (others - mine)
+    drawn = _from_sums(mine.sum(axis=0) + exchanged, n) - _from_sums(others.sum(axis=0) - exchanged, n)
+    observed = abs(_from_sums(mine.sum(axis=0), n) - _from_sums(others.sum(axis=0), n))
+    extreme = int(np.sum(np.abs(drawn) >= observed - 1e-9))
+    p = extreme / len(swapped) if exact else (1 + extreme) / (1 + permutations)
+    return CorrelationDifference(r1, r2, p, test, n)
+
+
+def _from_sums(sums: Floats, n: int) -> Floats:
+    """Correlations with the ratings but for the ratings' own spread, which is the same for all."""
+    product, total, squares = np.moveaxis(sums, -1, 0)
+    return ratio(product, np.sqrt(np.maximum(squares - total**2 / n, 0)), undefined=0.0)

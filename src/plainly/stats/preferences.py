@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core.sampling import Sampling
-from plainly.stats.estimate import Estimate
-from plainly.stats.resample import Floats, Resampler, middle
+from plainly.stats.resample import Estimate, Floats, Resampler, middle
 
 _PRIOR = 0.5
 _STEPS = 50

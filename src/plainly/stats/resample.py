@@ -4,17 +4,17 @@ One matrix of weights serves every metric and every system, which is what makes 
 systems are scored on the same resampled items.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
-from plainly.stats.estimate import Estimate
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -29,6 +29,35 @@ _CACHED = 50_000
 # Whole numbers below this are exact in single precision, in which sums take half the time.
 _EXACT = 2**24
 _POISSON = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with a confidence interval: ``value`` from all ``n`` items, ``low`` and ``high`` at ``level``."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+    n: int
+    method: str
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __format__(self, spec: str) -> str:
+        spec = spec or ".2f"
+        if math.isnan(self.value):
+            return "undefined"
+        interval = "" if math.isnan(self.low) else f" [{self.low:{spec}}, {self.high:{spec}}]"
+        return f"{self.value:{spec}}{interval}"
+
+    def __str__(self) -> str:
+        return format(self, ".2f")
+
+    def record(self) -> dict[str, Any]:
+        """The estimate in JSON and in records, where its level is called confidence."""
+        return {"confidence" if name == "level" else name: value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -55,9 +84,8 @@ class Resampler:
 
     def weights(self, units: int) -> Iterable[Weights]:
         """How often each unit occurs in each draw, in chunks of draws: (draws, units)."""
-        if units * self.resamples <= CHUNK:
-            return _kept_weights(units, self.resamples, self.seed)
-        return _weights(units, self.resamples, self.seed)
+        make = _cached_weights if units * self.resamples <= CHUNK else _weights
+        return make(units, self.resamples, self.seed)
 
     def item_weights(self) -> Floats:
         """How often each item occurs in each draw, all draws at once: (resamples, n). Groups are drawn whole."""
@@ -82,8 +110,8 @@ def _weights(units: int, resamples: int, seed: int) -> Iterator[Weights]:
 
 
 @lru_cache(maxsize=2)
-def _kept_weights(units: int, resamples: int, seed: int) -> tuple[Weights, ...]:
-    """The same, kept for the systems and metrics that follow."""
+def _cached_weights(units: int, resamples: int, seed: int) -> tuple[Weights, ...]:
+    """The same weights, cached for the other systems and metrics."""
     return tuple(_weights(units, resamples, seed))
 
 
@@ -244,3 +272,11 @@ def _bca_quantiles(values: Floats, draws: Floats, left_out: Floats, tails: Float
             z = bias + normal.inv_cdf(float(tail))
             quantiles[side, position] = normal.cdf(bias + z / (1 - acceleration * z))
     return quantiles
+
+
+def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, undefined: float = np.nan) -> Floats:
+    """Division that is undefined, not infinite nor a warning, where the denominator is 0."""
+    top, bottom = np.broadcast_arrays(np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float))
+    usable = np.abs(bottom) > 1e-12
+    quotient: Floats = np.divide(top, bottom, out=np.full(bottom.shape, undefined), where=usable)
+    return quotient

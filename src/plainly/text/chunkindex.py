@@ -18,8 +18,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from plainly.text.keytable import Keys, KeyTable
-from plainly.text.ragged import Ints, Ragged, stretches
+from plainly.text.arrays import Ints, Keys, KeyTable, Ragged, stretches
 
 Bytes = npt.NDArray[np.uint8]
 

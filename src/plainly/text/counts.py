@@ -8,9 +8,9 @@ import numpy as np
 
 from plainly.core.errors import BadSpec, DataUnavailable, needing
 from plainly.text import sentences, syllables
+from plainly.text.arrays import Ints, Ragged
 from plainly.text.chunkindex import ChunkMemo
 from plainly.text.languages import language as known_language
-from plainly.text.ragged import Ints, Ragged
 from plainly.text.tokenise import tokens_13a, unbroken
 from plainly.text.words import words
 
@@ -63,9 +63,7 @@ def _memo(syllable: str, language: str) -> ChunkMemo:
 def syllable_counter(way: str, language: str) -> syllables.Counter:
     """From a word to its syllables, by rules, by pronunciations (English) or by hyphenation (other languages)."""
     if way == "hyphenation" or (way == "rules" and language != "en"):
-        from plainly.text.languages.syllables import by_hyphenation, by_rules
-
-        return by_rules(language) if way == "rules" else by_hyphenation(language)
+        return syllables.by_rules(language) if way == "rules" else syllables.by_hyphenation(language)
     if language != "en":
         raise BadSpec(f"syllables={way} are English pronunciations; in other languages they are: rules, hyphenation")
     return syllables.cmudict() if way == "cmudict" else syllables.count_rules

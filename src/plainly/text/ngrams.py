@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core.evalset import EvalSet
-from plainly.text.keytable import KeyTable, firsts, pairs
-from plainly.text.ragged import Ints, Ragged, stretches
+from plainly.text.arrays import Ints, KeyTable, Ragged, firsts, pairs, stretches
 from plainly.text.tokenise import Vocabulary, vocabulary
 
 Floats = npt.NDArray[np.float64]

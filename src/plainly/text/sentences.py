@@ -12,9 +12,9 @@ from functools import cache, lru_cache
 
 import numpy as np
 
+from plainly.text.arrays import Ints, Ragged
 from plainly.text.chunkindex import ChunkMemo
 from plainly.text.languages import language as known_language
-from plainly.text.ragged import Ints, Ragged
 from plainly.text.words import has_words
 
 

@@ -1,17 +1,22 @@
-"""How many syllables a word has: rules of our own, EASSE's counter for parity, and CMUdict's pronunciations.
+"""How many syllables a word has: by rules, by EASSE's counter, by CMUdict's pronunciations, by hyphenation patterns.
 
-The rules need nothing installed, so that a number does not depend on what is. They are measured against CMUdict in
-the tests.
+The rules need no further package, so that a number does not depend on what is installed. The rules for English are
+measured against CMUdict in the tests. Those for other languages come from the language's file: they rewrite silent and
+gliding letters, then count vowels and pairs of vowels that sound as one. They are measured against espeak-ng's phonemes
+in docs/languages.md.
 """
 
 import functools
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import resources, util
+from typing import Any
 
-from plainly.core.errors import MissingExtra
+from plainly.core.errors import MissingExtra, needing
 from plainly.core.files import read_shipped
+from plainly.text.languages import Language, language
 
 Counter = Callable[[str], int]
 
@@ -55,10 +60,10 @@ def count_rules(word: str) -> int:
     >>> [count_rules(w) for w in ("simple", "simplification", "don't", "well-known", "1918", "BBC", "U.S")]
     [2, 5, 1, 2, 4, 3, 2]
     """
-    return max(1, sum(map(_part, _PARTS.findall(_plain(word)))))
+    return max(1, sum(map(_part, _ENGLISH_PARTS.findall(_plain(word)))))
 
 
-_PARTS = re.compile(
+_ENGLISH_PARTS = re.compile(
     r"[0-9]+(?:st|nd|rd|th|s)?(?![A-Za-z])|[0-9]+|(?<=[0-9])\.(?=[0-9])|[A-Za-z]+(?:'(?:s|t|d|m|re|ve|ll)(?![A-Za-z]))?"
 )
 # é ends in a vowel that is spoken, and a diaeresis says that its vowel stands apart: café, naïve, Zoë.
@@ -77,7 +82,7 @@ def _part(part: str) -> int:
     if part == ".":
         return 1  # the point in 3.5
     if part[0].isdigit():
-        return _figures(part.rstrip("stndrh"))
+        return _english_figures(part.rstrip("stndrh"))
     if len(part) == 1 or (part.isupper() and len(part) < 6 and not _VOWELS.search(part.lower())):
         return sum(3 if letter in "wW" else 1 for letter in part)
     stem, _, ending = part.lower().partition("'")
@@ -95,7 +100,7 @@ def _contraction(stem: str, ending: str) -> int:
     return int(ending == "ve" and stem[-1:] not in "aeiouy")
 
 
-def _figures(digits: str) -> int:
+def _english_figures(digits: str) -> int:
     """A whole number as it is read aloud; four digits from 1100 to 1999 and from 2010 to 2099 as a year."""
     if len(digits) > 12 or (len(digits) > 1 and digits[0] == "0"):
         return sum(_ONES[int(digit)] for digit in digits)
@@ -107,7 +112,7 @@ def _figures(digits: str) -> int:
         return _below_hundred(century) + (2 if year == 0 else _below_hundred(year) + (year < 10))
     scale = next(scale for scale in (10**9, 10**6, 1000, 100) if number >= scale)
     times, rest = divmod(number, scale)
-    return _figures(str(times)) + 2 + (_figures(str(rest)) if rest else 0)
+    return _english_figures(str(times)) + 2 + (_english_figures(str(rest)) if rest else 0)
 
 
 _ONES = (2, 1, 1, 1, 1, 1, 1, 2, 1, 1)
@@ -137,7 +142,7 @@ def _stem(word: str) -> int:
     return max(1, runs + sum(sign * len(pattern.findall(word)) for sign, pattern in _CORRECTIONS))
 
 
-_LONGEST = 60  # no English word is; the patterns would take quadratic time on whatever it is
+_LONGEST = 60  # letters of a word; on longer strings the patterns would take quadratic time
 _RULES = _KNOWN["rules"]
 _EXCEPTIONS = _by_word(_RULES["words"])
 _SILENT_INSIDE = [(letters, _pattern(silent), instead) for letters, silent, instead in _RULES["silent_inside"]]
@@ -167,3 +172,69 @@ def cmudict() -> Counter:
         return sum(map(count, parts)) if len(parts) > 1 else count_rules(word)
 
     return count
+
+
+_PARTS = re.compile(r"[0-9]+|[^\W\d_]+")
+
+
+@cache
+def by_rules(code: str) -> Callable[[str], int]:
+    """Syllables of a word by rule, never less than one; numbers as they are read, initials letter by letter."""
+    known = language(code)
+    silent = [(re.compile(pattern), instead) for pattern, instead in known.syllables["silent"]]
+    nucleus = re.compile(known.syllables["nucleus"])
+
+    def count(letters: str) -> int:
+        if len(letters) <= _LONGEST:
+            for pattern, instead in silent:
+                letters = pattern.sub(instead, letters)
+        return len(nucleus.findall(letters))
+
+    return _of_words(known, count)
+
+
+@cache
+def by_hyphenation(code: str) -> Callable[[str], int]:
+    """Syllables of a word as hyphenation patterns part it, which never leave a single letter at an end."""
+    with needing("syllables=hyphenation", package="pyphen", extra="hyphenation"):
+        import pyphen
+    patterns = pyphen.Pyphen(lang=code, left=1, right=1)
+    return _of_words(language(code), lambda letters: len(patterns.positions(letters)) + 1)
+
+
+def _of_words(known: Language, count: Callable[[str], int]) -> Callable[[str], int]:
+    figures = known.syllables["figures"]
+
+    def of_part(part: str) -> int:
+        if part.isdigit():
+            return _figures(part, figures)
+        if part.isupper() and 1 < len(part) < 6 and not count(part.lower()):
+            return len(part)
+        return max(1, count(part.lower()))
+
+    def of_word(word: str) -> int:
+        whole = unicodedata.normalize("NFC", word)
+        whole = re.sub(r"(?<=[0-9])[.,](?=[0-9]{3})", "", whole)
+        return max(1, sum(map(of_part, _PARTS.findall(whole))))
+
+    return of_word
+
+
+def _figures(digits: str, table: Mapping[str, Any]) -> int:
+    """The syllables of a number below a million as it is read; of a longer one, digit by digit."""
+    ones: list[int] = table["below_twenty"]
+    if len(digits) > 6 or (len(digits) > 1 and digits[0] == "0"):
+        return sum(ones[int(digit)] for digit in digits)
+    number = int(digits)
+    if number < 20:
+        return ones[number]
+    if number < 100:
+        ten, one = divmod(number, 10)
+        return int(table["tens"][ten - 2] + (ones[one] + table["between"] if one else 0))
+    if table["as_years"] and 1100 <= number < 2000:
+        hundreds, rest = divmod(number, 100)
+        return ones[hundreds] + int(table["hundred"]) + (_figures(str(rest), table) if rest else 0)
+    scale, name = (1000, "thousand") if number >= 1000 else (100, "hundred")
+    times, rest = divmod(number, scale)
+    said = _figures(str(times), table) if times > 1 else 0
+    return said + int(table[name]) + (_figures(str(rest), table) if rest else 0)

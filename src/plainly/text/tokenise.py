@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from plainly.core.errors import BadSpec, did_you_mean, needing
+from plainly.text.arrays import Ragged
 from plainly.text.chunkindex import ChunkIndex
 from plainly.text.languages import CODES
-from plainly.text.ragged import Ragged
 
 CHUNKWISE = ("13a", "none", "spaces")
 _MOSES = {"moses": "en", "moses-escaped": "en"} | {f"moses-{code}": code for code in CODES if code != "en"}

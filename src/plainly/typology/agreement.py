@@ -17,7 +17,7 @@ import numpy as np
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.files import read_shipped
 from plainly.core.formatting import number
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.stats import agreement as statistics
 from plainly.text.lexicon import Words
@@ -376,7 +376,7 @@ def cross_validate_labeller(
     folds: int = 5,
     spacy: str | None = None,
     save: str | Path | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> LabellerQuality:
     """How well the trained labeller does on sources that it was not trained on, and on a ``gold`` of the same pairs.
 
@@ -397,7 +397,11 @@ def cross_validate_labeller(
 
 
 def train_labeller(
-    path: str | Path, data: Annotated = "assetann/annotations", *, spacy: str | None = None, progress: Progress = unseen
+    path: str | Path,
+    data: Annotated = "assetann/annotations",
+    *,
+    spacy: str | None = None,
+    progress: Progress = no_progress,
 ) -> tuple[float, ...]:
     """Train on everything and write the weights (``.npz``); returns the mean loss a pair in each epoch."""
     from plainly.typology.labeller_training import train_on_all

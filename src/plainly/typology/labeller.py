@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core.errors import BadInput, UnknownName
-from plainly.core.progress import Tell, silent
+from plainly.core.progress import Tell, ignore_progress
 from plainly.text.lexicon import Words, tokenise
 from plainly.text.parse import DEFAULT_MODEL, Parse, Parser
 from plainly.text.word_alignment import KIND_COLUMN, Aligned, align, pieces
@@ -210,7 +210,7 @@ class Labeller:
 TextPairs = tuple[Sequence[str], Sequence[str], Sequence[str], str]  # sources, outputs, ids, and whose outputs
 
 
-def label_task(name: str, task: TextPairs, tell: Tell = silent) -> tuple[Pair, ...]:
+def label_task(name: str, task: TextPairs, tell: Tell = ignore_progress) -> tuple[Pair, ...]:
     """Work for an engine: label some pairs."""
     sources, outputs, ids, part = task
     pairs = loaded(name).label(sources, outputs, ids=ids, part=part)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core.errors import BadInput, needing
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.text.lexicon import Words
 from plainly.text.parse import Parser
 from plainly.typology.annotation import SIDES, Pair, token_labels
@@ -73,7 +73,7 @@ def _examples(pairs: Sequence[Pair], buckets: int, parser: Parser | None) -> tup
 
 
 def train(
-    chosen: Sequence[Example], labels: LabelSets, settings: TrainingSettings, *, progress: Progress = unseen
+    chosen: Sequence[Example], labels: LabelSets, settings: TrainingSettings, *, progress: Progress = no_progress
 ) -> NetworkWeights:
     """Fit the network to examples; its card holds the mean loss a pair of each epoch."""
     if not chosen or not all(map(len, labels)) or not any(len(side) for example in chosen for side in example.labels):
@@ -120,7 +120,7 @@ def train_on_all(
 
 
 def cross_validate(
-    pairs: Sequence[Pair], *, folds: int = 5, parser: Parser | None = None, progress: Progress = unseen
+    pairs: Sequence[Pair], *, folds: int = 5, parser: Parser | None = None, progress: Progress = no_progress
 ) -> tuple[Pair, ...]:
     """Every pair labelled by a model that has not seen its source; in the pairs' own order."""
     settings = TrainingSettings()

@@ -14,7 +14,7 @@ import plainly
 from plainly.core.errors import BadInput, check_count
 from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
-from plainly.core.progress import Progress, Tell, unseen
+from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
 from plainly.streaming.engines import Engine, engine
@@ -122,7 +122,7 @@ def label(
     unit: Unit | None = None,
     labeller: str = "light",
     processes: int = 1,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> LabelledPairs:
     """The operations between sources and outputs; many pairs are labelled in several ``processes``.
 
@@ -191,7 +191,7 @@ def between(evalset: EvalSet, outputs: Sequence[str], part: str = "") -> TextPai
 
 
 def label_texts(
-    texts: Sequence[TextPairs], *, labeller: str, processes: int = 1, progress: Progress = unseen
+    texts: Sequence[TextPairs], *, labeller: str, processes: int = 1, progress: Progress = no_progress
 ) -> list[list[Pair]]:
     """The labelled pairs of each of the texts."""
     chunks = [
@@ -251,7 +251,7 @@ def label_corpus(
     labeller: str = "light",
     on_error: OnError = "stop",
     restart: bool = False,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> LabelledCorpus:
     """Label every pair of a corpus into ``folder``; parts that an earlier, identical run finished are skipped."""
     from plainly.streaming.batches import Bad, Reading

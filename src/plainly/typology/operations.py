@@ -18,14 +18,13 @@ import numpy as np
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import number, percent
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
 from plainly.io.columns import Columns
 from plainly.io.texts import Incomplete, Outputs, Texts
 from plainly.io.units import Unit
-from plainly.stats.estimate import Estimate
-from plainly.stats.resample import Floats, interval
+from plainly.stats.resample import Estimate, Floats, interval
 from plainly.typology.annotation import SIDES, Pair, squeeze
 from plainly.typology.features import Ints
 from plainly.typology.labeller import loaded
@@ -63,7 +62,7 @@ def operations(
     unit: Unit | None = None,
     labeller: str = "light",
     processes: int = 1,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Profile:
     """How often each operation occurs, on how many words and with which others.
 
@@ -348,7 +347,7 @@ def compare_with_people(
     labeller: str = "light",
     sampling: Sampling = Sampling(),
     processes: int = 1,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> PeopleComparison:
     """Each system's operations beside those of people: of the references, labelled alike, or of annotated pairs."""
     evalset = texts.evalset

@@ -8,7 +8,7 @@ from pathlib import Path
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
 from plainly.core.formatting import counted, size
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly_lab.field_site.survey import Field, survey
 
@@ -51,7 +51,7 @@ def field(
     cache: str | Path | None = None,
     restart: bool = False,
     processes: int | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> FieldSite:
     """Score every public output and write a site about it into the directory ``out``.
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from plainly.core.display import abridged, label, short
-from plainly.core.formatting import counted, interval, number
+from plainly.core.formatting import abridged, counted, interval, label, number, short
 from plainly.core.result import Record
 from plainly.reporting.figures import Strip, Strips
 from plainly.reporting.marks import SIDES, slug

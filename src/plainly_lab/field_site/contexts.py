@@ -8,8 +8,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from plainly.auditing.catalogue import listing
-from plainly.core.display import abridged, label
-from plainly.core.formatting import counted, listed, number
+from plainly.core.formatting import abridged, counted, label, listed, number
 from plainly.core.result import Record
 from plainly.reporting.marks import SIDES
 from plainly.reporting.page_tables import score_cell

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 import plainly
-from plainly.core.display import visible
+from plainly.core.formatting import visible
 from plainly.core.progress import Progress
 from plainly.core.result import Record
 from plainly.core.tables import jsonable

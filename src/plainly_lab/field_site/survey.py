@@ -17,7 +17,7 @@ from plainly.core import registry
 from plainly.core.errors import BadInput
 from plainly.core.files import cache_directory
 from plainly.core.formatting import counted, interval, number
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.metrics.evidence import evidence
 from plainly.streaming import engines
@@ -108,7 +108,7 @@ def survey(
     restart: bool = False,
     processes: int | None = None,
     before: Mapping[str, Any] | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Field:
     """Score every public output of these sets (or of all that have some) and gather what is known of the metrics.
 

@@ -19,9 +19,8 @@ from plainly.core.sampling import Sampling
 from plainly.core.tables import jsonable
 from plainly.data import diagnose
 from plainly.io.faults.content import reference_systems
-from plainly.people import take
-from plainly.people.metric_scores import score_units
-from plainly.people.statistics import correlate_metrics
+from plainly.people import read_ratings
+from plainly.people.correlations import correlate_metrics, score_units
 from plainly.reporting.habits import habits
 from plainly.reporting.warning_signs import alarms
 from plainly.scoring.compare import compare
@@ -206,7 +205,7 @@ def _audit(task: FieldTask) -> Record:
 def _people(task: FieldTask) -> Record:
     """Whom a metric agrees with: correlations with ratings, output by output and system by system."""
     dimensions = written()["ratings"][task.name]
-    judgements = take(task.name)
+    judgements = read_ratings(task.name)
     if "references" in registry.metric(task.spec).needs and not judgements.references:
         return {"rows": [], "why": f"{task.name} has no references"}
     scores = score_units(judgements, judgements[dimensions[0]].units(), [task.spec])

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from plainly.core import registry
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Record
 from plainly.core.settings import Settings, convert_settings, read_settings
 
@@ -28,7 +28,7 @@ class TestSet:
     set: str | None = None
     files: Mapping[str, Any] = field(default_factory=dict)
 
-    def load(self, *, progress: Progress = unseen) -> EvalSet:
+    def load(self, *, progress: Progress = no_progress) -> EvalSet:
         if self.set is not None:
             from plainly import data
 

@@ -17,7 +17,7 @@ from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
 from plainly.core.formatting import number
-from plainly.core.progress import Progress, Tell, unseen
+from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.tables import jsonable
 from plainly.data import diagnose
@@ -100,7 +100,7 @@ def grid(
     processes: int | None = None,
     address: str | None = None,
     restart: bool = False,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> GridResult:
     """Measure what is not yet there of a grid (a TOML file), and put every test set's systems together.
 

@@ -11,7 +11,7 @@ from types import ModuleType
 
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.machine import cores
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Listing
 from plainly_lab.reproductions.cells import SCHEMA, Cell, RecipeOptions, Reproduction, published
 
@@ -30,7 +30,7 @@ def reproduce(
     seed: int = RecipeOptions.seed,
     trials: int = RecipeOptions.trials,
     processes: int | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Reproduction:
     """Compute a paper's tables again, or some of them, and put every cell beside the published one.
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from plainly.core import formatting
 from plainly.core.files import read_shipped
 from plainly.core.machine import cores
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
 
@@ -36,7 +36,7 @@ class RecipeOptions:
     seed: int = Sampling().seed
     trials: int = 100
     processes: int = field(default_factory=cores)
-    progress: Progress = unseen
+    progress: Progress = no_progress
 
     def wants(self, table: str) -> bool:
         return self.tables is None or table in self.tables

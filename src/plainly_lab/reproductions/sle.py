@@ -21,8 +21,7 @@ from plainly.core import registry
 from plainly.core.errors import PlainlyError
 from plainly.people import Judgements, Units
 from plainly.people import load as load_ratings
-from plainly.people.metric_scores import MetricScores, score_units
-from plainly.people.subset import Filter
+from plainly.people.correlations import Filter, MetricScores, score_units
 from plainly.stats.correlate import correlation, p_value
 from plainly.stats.resample import Floats
 from plainly_lab.reproductions.cells import Cell, RecipeOptions, cells_of, published

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from plainly.people import Judgements, resampling
+from plainly.people import Judgements
 from plainly.people import load as load_ratings
-from plainly.people.dimensions import relate
-from plainly.people.resampling import Pilot
+from plainly.people.meta_evaluation import relate
+from plainly.people.planning import Pilot, resample_study
 from plainly_lab.reproductions.cells import Cell, RecipeOptions, cells_of, published
 
 # Identity, Moses, SBMT-SARI and NTS: the seven systems of the BLEU paper that do not split.
@@ -52,15 +52,16 @@ def _resampled(printed: dict[str, Any], row: str, pilot: Pilot, options: RecipeO
     rng = np.random.default_rng(options.seed)
     cells: list[Cell] = []
     if options.wants("raters"):
-        points = dict(
-            zip(("1 rater", "2 raters"), resampling.raters(pilot, (1, 2), rng=rng, published=True), strict=True)
-        )
+        columns = {"1 rater": 1, "2 raters": 2}
+        points = {name: resample_study(pilot, raters=n, rng=rng, published=True) for name, n in columns.items()}
         ours = {("adequacy", column): point.tau_as_listed for column, point in points.items()}
         sound = {("adequacy", column): point.tau for column, point in points.items()}
         cells += cells_of(printed, "raters", ours, sound=sound, how=how)
     if options.wants("budget"):
         counts = [count for count in (1, 2, 3, 5, 10) if count <= max(3, round(pilot.raters))]
-        spent = resampling.budget(pilot, BUDGET, counts, rng=rng, published=True)
+        spent = [
+            resample_study(pilot, sentences=BUDGET // count, raters=count, rng=rng, published=True) for count in counts
+        ]
         falls = all(fewer.tau > more.tau for fewer, more in pairwise(spent))
         key = ("adequacy", "agreement falls as raters are added")
         notes = {key: ", ".join(f"{point.sentences}×{point.raters} {point.tau:.2f}" for point in spent)}

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core.metric import Floats
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.learned import encoder
 from plainly.learned.cefr import FILE, Head, LevelReader, averaged, save, sentence_features
@@ -75,7 +75,7 @@ class _Rated:
         return chosen
 
 
-def fit_levels(output: str | Path, *, progress: Progress = unseen) -> LevelFit:
+def fit_levels(output: str | Path, *, progress: Progress = no_progress) -> LevelFit:
     """Fit both heads to the model in the directory ``output`` (or a shipped model's name) and write them there."""
     place = encoder.directory(str(output))
     model = encoder.load(str(place))

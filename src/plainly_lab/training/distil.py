@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
 from plainly.core.metric import Floats
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly_lab.training import examples as make
 from plainly_lab.training.documents import LevelledTexts
 from plainly_lab.training.estimator import Estimator, encode, load_encoder, predict, widen
@@ -48,7 +48,7 @@ class TrainingRun:
     directory: Path
     device: torch.device
     expert_encoder: str | None = None
-    progress: Progress = unseen
+    progress: Progress = no_progress
 
     @cached_property
     def parts(self) -> Parts:

@@ -16,7 +16,7 @@ import torch
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
 from plainly.core.metric import Floats
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly_lab.training.estimator import Estimator, TokenIds, encode, predict
 from plainly_lab.training.examples import Examples
 from plainly_lab.training.levels import HeldOutQuality, LevelledSentences, quality
@@ -32,7 +32,7 @@ def fit(
     device: torch.device,
     validation: LevelledSentences | None = None,
     checkpoint: Path | None = None,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
     name: str = "model",
 ) -> float:
     """Train in place; afterwards the model has the weights of the check with the least document-level error.

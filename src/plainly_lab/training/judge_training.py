@@ -13,7 +13,7 @@ from msgspec import to_builtins
 from plainly.core.errors import MissingExtra
 from plainly.core.formatting import number
 from plainly.core.metric import Floats
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.tables import markdown
 from plainly_lab.training.pairs import HEADS, JudgedPairs, PairCorpus, prepare
@@ -113,7 +113,7 @@ def train_judge(
     output: Path,
     device: str | None = None,
     eight_bits: bool = True,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> JudgeTraining:
     """Train a judge as the recipe says and write it to ``output``; teachers start from ``teacher``, if one is named."""
     corpus = corpus or pair_corpus(recipe)

@@ -21,7 +21,7 @@ import torch
 from msgspec.structs import replace
 
 from plainly.core.metric import Floats
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly_lab.training.cross_encoder import CrossEncoder, PairIds, encode, features, predict
 from plainly_lab.training.estimator import load_encoder
 from plainly_lab.training.fit import by_head, kept, learn, scheduled
@@ -47,7 +47,7 @@ class JudgingRun:
     gains: Callable[[tuple[str, ...]], Floats]  # the reading level of texts, by ``sle``
     directory: Path
     device: torch.device
-    progress: Progress = unseen
+    progress: Progress = no_progress
 
     @cached_property
     def pairs(self) -> HarmedPairs:
@@ -213,7 +213,7 @@ def fit(
     targets: Floats,
     settings: FitSettings,
     device: torch.device,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
     name: str = "model",
 ) -> float:
     """Train in place on pairs of like length; what is returned is the mean loss of the last tenth."""

@@ -15,7 +15,7 @@ import torch
 
 from plainly.core.errors import BadInput, DataUnavailable
 from plainly.core.files import write_whole
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly_lab.training.estimator import load_encoder
 
 _ASKED = "You say sentences again in other, simpler words and keep their meaning."
@@ -40,7 +40,7 @@ def said_again(
     samples: int,
     path: Path,
     device: torch.device,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> list[tuple[str, str]]:
     """Texts of a fit length with up to ``samples`` versions of each; kept at ``path`` and read from there next time."""
     if path.is_file():

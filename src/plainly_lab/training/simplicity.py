@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.formatting import number
-from plainly.core.progress import Progress, unseen
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.tables import markdown
 from plainly_lab.training.documents import LevelledTexts, levelled_texts
@@ -104,7 +104,7 @@ def train(
     output: str | Path | None = None,
     device: str | None = None,
     eight_bits: bool = True,
-    progress: Progress = unseen,
+    progress: Progress = no_progress,
 ) -> Training | JudgeTraining:
     """Train the simplicity estimate (``sle``) or the judge (``quality``) and write it to the directory ``output``.
 

@@ -15,8 +15,8 @@ import plainly_lab
 from plainly import data
 from plainly.cli import main
 from plainly.cli.show import FORMATS, show
-from plainly.core.display import abridged
 from plainly.core.errors import PlainlyError
+from plainly.core.formatting import abridged
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.score_file import save
 from plainly_lab.field_site.build import FieldSite

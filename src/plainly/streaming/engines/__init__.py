@@ -9,9 +9,9 @@ from typing import Any, Protocol, TypeVar
 
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.machine import cores
-from plainly.core.progress import Tell, silent
+from plainly.core.progress import Tell, ignore_progress
 
-__all__ = ["NAMES", "Engine", "Tell", "Work", "engine", "needs_gpu", "silent"]
+__all__ = ["NAMES", "Engine", "Tell", "Work", "engine", "ignore_progress", "needs_gpu"]
 
 Task_co = TypeVar("Task_co", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)

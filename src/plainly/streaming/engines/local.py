@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from plainly.core.errors import BadInput, PlainlyError
-from plainly.streaming.engines import Result, Task, Tell, Work, silent
+from plainly.streaming.engines import Result, Task, Tell, Work, ignore_progress
 
 _SECONDS = 5.0  # that a worker has to end by itself
 # A task that ends its process this often is not unlucky: it needs more memory than there is, or meets a fault.
@@ -35,7 +35,7 @@ class LocalEngine:
         self.processes = processes
 
     def run(
-        self, work: Work[Task, Result], tasks: Sequence[Task], *, tell: Tell = silent, gpus: float = 0.0
+        self, work: Work[Task, Result], tasks: Sequence[Task], *, tell: Tell = ignore_progress, gpus: float = 0.0
     ) -> Iterator[tuple[int, Result]]:
         if self.processes == 1:
             for number, task in enumerate(tasks):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from plainly.core.errors import BadInput, needing
-from plainly.streaming.engines import Result, Task, Tell, Work, silent
+from plainly.streaming.engines import Result, Task, Tell, Work, ignore_progress
 
 
 class RayEngine:
@@ -25,7 +25,7 @@ class RayEngine:
         self.address, self.workers, self.store = address, workers, store
 
     def run(
-        self, work: Work[Task, Result], tasks: Sequence[Task], *, tell: Tell = silent, gpus: float = 0.0
+        self, work: Work[Task, Result], tasks: Sequence[Task], *, tell: Tell = ignore_progress, gpus: float = 0.0
     ) -> Iterator[tuple[int, Result]]:
         os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
         # Otherwise Ray gives every worker the environment manager that started this process, and packs the folder.

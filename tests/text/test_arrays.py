@@ -7,7 +7,7 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plainly.text.keytable import KeyTable
+from plainly.text.arrays import KeyTable
 
 KEYS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**64 - 1) | st.integers(0, 5)), max_size=60)
 
