@@ -7,7 +7,7 @@ from functools import cached_property
 from statistics import fmean, stdev
 from typing import Any
 
-from plainly.auditing.catalogue import listing
+from plainly.auditing.attacks import listing
 from plainly.core.display import abridged, label
 from plainly.core.formatting import counted, listed, number
 from plainly.core.result import Record
