@@ -3,12 +3,14 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from plainly.auditing.attacks import ATTACKS
+from plainly.auditing.verdicts import Effect
 from plainly.core.display import abridged, label, short
 from plainly.core.formatting import counted, interval, number
 from plainly.reporting.figures import Strip, Strips
 from plainly.reporting.marks import SIDES, slug
 from plainly.reporting.panel import Panel
-from plainly_lab.field_site.findings import Agreement, AttackEffect, Standing, Standings
+from plainly_lab.field_site.findings import Agreement, Standing, Standings
 from plainly_lab.reproductions.cells import Cell
 
 _FEWEST_MOVED, _MOST_MOVED = 3, 24  # rows of a plot of published and sound numbers
@@ -37,7 +39,7 @@ def standings_plot(
     name: str, spec: str, standings: Standings, links: Mapping[str, str], *, most: int = _MOST_SYSTEMS, title: str = ""
 ) -> Panel | None:
     """How do the systems of a set score by one metric, and how sure is that? Of many, the best."""
-    defined = [standing for standing in standings.systems if standing.value is not None]
+    defined = [standing for standing in standings.systems if not math.isnan(standing.value)]
     if not defined:
         return None
     rows = tuple(_scored(spec, standing, standings, links[standing.system]) for standing in defined[:most])
@@ -63,11 +65,7 @@ def _scored(spec: str, standing: Standing, standings: Standings, link: str) -> S
     ]
     shown = number(value, page=True)
     told = "; ".join(filter(None, said))
-    return Strip(name, _nan(value), _nan(low), _nan(high), kind=kind or "other", shown=shown, said=told, link=link)
-
-
-def _nan(value: float | None) -> float:
-    return math.nan if value is None else value
+    return Strip(name, value, low, high, kind=kind or "other", shown=shown, said=told, link=link)
 
 
 def standing_of(standing: Standing, better: str) -> str:
@@ -77,20 +75,20 @@ def standing_of(standing: Standing, better: str) -> str:
     return "best" if standing.best else "tied" if standing.tied else ""
 
 
-def tricks_plot(spec: str, effects: Sequence[AttackEffect], signature: str) -> Panel | None:
+def tricks_plot(spec: str, effects: Sequence[Effect], signature: str) -> Panel | None:
     """What does each attack gain, in distances from the worst to the best system?"""
-    harmful = [effect for effect in effects if effect.spreads is not None and effect.expected == "worse"]
+    harmful = [effect for effect in effects if not math.isnan(effect.spreads) and effect.expected == "worse"]
     if not harmful:
         return None
     rows = tuple(
         Strip(
             effect.attack,
-            _nan(effect.spreads),
+            effect.spreads,
             kind="fooled" if effect.fooled else "not",
             shown=number(effect.spreads, page=True),
-            said=f"{effect.what}; {'' if effect.fooled else 'not '}fooled; {signature}",
+            said=f"{ATTACKS[effect.attack].what}; {'' if effect.fooled else 'not '}fooled; {signature}",
         )
-        for effect in sorted(harmful, key=lambda effect: -_nan(effect.spreads))
+        for effect in sorted(harmful, key=lambda effect: -effect.spreads)
     )
     fooled = sum(effect.fooled for effect in harmful)
     caption = (
@@ -103,16 +101,18 @@ def tricks_plot(spec: str, effects: Sequence[AttackEffect], signature: str) -> P
 
 def people_plot(spec: str, rows: Sequence[Agreement]) -> Panel | None:
     """Does the metric go with what people say?"""
-    defined = [row for row in rows if row.value is not None and row.level == "item"]
-    if not defined:
-        return None
     strips = []
-    for row in defined:
-        scored = interval(row.value, row.low, row.high, page=True)
-        said = f"{scored}; {counted(row.n, 'output')}; {row.signature}"
-        what = f"{row.dimension.replace('_', ' ')}, {row.ratings}"
-        shown = number(row.value, page=True)
-        strips.append(Strip(what, _nan(row.value), _nan(row.low), _nan(row.high), shown=shown, said=said))
+    for row in rows:
+        estimate = row.correlation.estimate
+        if math.isnan(estimate.value) or row.correlation.unit != "item":
+            continue
+        scored = interval(estimate.value, estimate.low, estimate.high, page=True)
+        said = f"{scored}; {counted(estimate.n, 'output')}; {row.signature}"
+        what = f"{row.correlation.dimension.replace('_', ' ')}, {row.ratings}"
+        shown = number(estimate.value, page=True)
+        strips.append(Strip(what, estimate.value, estimate.low, estimate.high, shown=shown, said=said))
+    if not strips:
+        return None
     best = max(strips, key=lambda strip: strip.value)
     caption = f"Strongest: {best.name}, {best.shown}."
     figure = Strips(tuple(strips), "Pearson correlation over outputs", share=True)

@@ -1,12 +1,17 @@
 """What is known of the field: how systems score, what fools metrics, whom metrics agree with, what papers printed.
 
-They are written to JSON (schema plainly.field/1) and to the cache of finished tasks. Undefined numbers are None.
+All of it can be written to JSON (schema plainly.field/1) and to the cache of finished tasks. Undefined numbers are NaN.
 """
 
+import math
 from dataclasses import asdict, dataclass
 
+from plainly.auditing.attacks import ATTACKS
+from plainly.auditing.verdicts import Effect
 from plainly.core.metric import Better
-from plainly.core.result import Record
+from plainly.core.result import Note, Record
+from plainly.metrics.evidence import Evidence
+from plainly.people.correlations import MetricCorrelation
 from plainly.reporting.warning_signs import Alarm
 from plainly_lab.reproductions.cells import Cell
 
@@ -20,9 +25,9 @@ class Standing:
     cluster: int | None
     best: bool
     tied: bool
-    value: float | None
-    low: float | None = None
-    high: float | None = None
+    value: float
+    low: float = math.nan
+    high: float = math.nan
     level: float | None = None  # of the interval; None: there is none
     n: int
     undefined: int
@@ -52,25 +57,20 @@ class Standings:
 
 
 @dataclass(frozen=True)
-class Warned:
-    """What is odd about some texts: a warning's code, where it was seen, and its message."""
-
-    code: str
-    where: str | None
-    message: str
-
-
-@dataclass(frozen=True)
 class Doubts:
     """The size of a set, what is odd about its texts, and which scores are misleading, of all systems and of each."""
 
     items: int
     references: tuple[int, ...]
     documents: int | None
-    warnings: tuple[Warned, ...]
+    warnings: tuple[Note, ...]
     alarms: tuple[Alarm, ...]
     alarms_of: dict[str, tuple[str, ...]]
     reference_systems: tuple[str, ...]
+
+    def json(self) -> Record:
+        keys = ("code", "where", "message")
+        return asdict(self) | {"warnings": [{key: getattr(note, key) for key in keys} for note in self.warnings]}
 
 
 @dataclass(frozen=True)
@@ -95,24 +95,7 @@ class FieldSet:
 
     def json(self) -> Record:
         standings = {spec: standings.json() for spec, standings in self.standings.items()}
-        return {"name": self.name, **vars(self.about), **asdict(self.doubts), "standings": standings}
-
-
-@dataclass(frozen=True)
-class AttackEffect:
-    """What an attack does to a metric (see ``plainly.auditing.verdicts.Effect``)."""
-
-    metric: str
-    attack: str
-    expected: str
-    level: float
-    gain: float | None
-    spreads: float | None
-    wrong: float | None
-    wrong_spreads: float | None
-    touched: float
-    fooled: bool
-    what: str
+        return {"name": self.name, **vars(self.about), **self.doubts.json(), "standings": standings}
 
 
 @dataclass(frozen=True)
@@ -126,46 +109,25 @@ class MetricAudit:
     seed: int
     signature: str
     verdict: str
-    effects: tuple[AttackEffect, ...]
+    effects: tuple[Effect, ...]
+
+    def json(self) -> Record:
+        effects = [
+            {**vars(effect), "fooled": effect.fooled, "what": ATTACKS[effect.attack].what} for effect in self.effects
+        ]
+        return {**vars(self), "effects": effects}
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """A correlation of a metric with a dimension that people rated, over outputs or over systems."""
+    """How a metric correlates with a dimension that people rated, over outputs or over systems."""
 
-    metric: str
-    dimension: str
-    level: str
-    slice: str
-    references: str
-    statistic: str
-    value: float | None
-    low: float | None
-    high: float | None
-    confidence: float | None
-    n: int
-    method: str | None
-    p_value: float | None
-    p_drawn: float | None
-    detail: str | None
     ratings: str
     signature: str
+    correlation: MetricCorrelation
 
-
-@dataclass(frozen=True)
-class Agreements:
-    """Whom a metric agrees with, or why that is not known."""
-
-    rows: tuple[Agreement, ...]
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A paper about a metric."""
-
-    short: str
-    url: str
+    def json(self) -> Record:
+        return {**self.correlation.record(), "ratings": self.ratings, "signature": self.signature}
 
 
 @dataclass(frozen=True)
@@ -173,14 +135,20 @@ class FieldMetric:
     """A metric: what is known of it, what fools it, and whom it agrees with."""
 
     name: str
-    measures: str
-    blind: str
-    advice: str
-    page: str
-    papers: tuple[Link, ...]
+    evidence: Evidence
     better: Better
     audit: MetricAudit | None
     people: tuple[Agreement, ...]
+
+    def json(self) -> Record:
+        return {
+            "name": self.name,
+            **{key: getattr(self.evidence, key) for key in ("measures", "blind", "advice", "page")},
+            "papers": [{"short": paper.short, "url": paper.url} for paper in self.evidence.papers],
+            "better": self.better,
+            "audit": self.audit.json() if self.audit else None,
+            "people": [agreement.json() for agreement in self.people],
+        }
 
 
 @dataclass(frozen=True)
@@ -195,5 +163,4 @@ class Paper:
     why: str = ""
 
     def json(self) -> Record:
-        cells = [{**cell.json(), "decimals": cell.decimals} for cell in self.cells]
-        return {**vars(self), "cells": cells}
+        return {**vars(self), "cells": [{**cell.json(), "decimals": cell.decimals} for cell in self.cells]}

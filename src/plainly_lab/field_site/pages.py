@@ -12,7 +12,8 @@ from plainly.auditing.attacks import listing
 from plainly.core.display import abridged, label, visible
 from plainly.core.formatting import counted, listed, number
 from plainly.core.progress import Progress
-from plainly.core.result import Record
+from plainly.core.result import Note, Record
+from plainly.core.tables import jsonable
 from plainly.reporting.marks import SIDES
 from plainly.reporting.page_tables import score_cell
 from plainly.reporting.templates import asset, environment, figures
@@ -25,7 +26,7 @@ from plainly_lab.field_site.charts import (
     tricks_plot,
     verdict,
 )
-from plainly_lab.field_site.findings import FieldMetric, FieldSet, Paper, Standing, Standings, Warned
+from plainly_lab.field_site.findings import FieldMetric, FieldSet, Paper, Standing, Standings
 from plainly_lab.field_site.plan import family
 from plainly_lab.field_site.survey import Field
 from plainly_lab.reproductions.assetann import SYSTEMS
@@ -130,7 +131,7 @@ def overview_page(field: Field, links: Links) -> Record:
         ],
         "papers": [{**vars(paper), "summary": _tally(paper)} for paper in field.papers],
         "paper_count": counted(len(field.papers), "paper"),
-        "metrics": field.metrics,
+        "metrics": [{"name": metric.name, "measures": metric.evidence.measures} for metric in field.metrics],
         "systems": list(field.systems),
         "changes": field.changes,
         "left_out": field.left_out,
@@ -164,7 +165,8 @@ def _leads(of_set: FieldSet) -> Iterator[Record]:
     """By each metric the best system of a set, and how many others are tied with it."""
     for spec, standings in of_set.standings.items():
         others = sum(standing.tied for standing in standings.systems)
-        yield {**vars(standings.systems[0]), "metric": spec, "better": standings.better, "others": others}
+        best: Record = jsonable(vars(standings.systems[0]))
+        yield {**best, "metric": spec, "better": standings.better, "others": others}
 
 
 def set_page(field: Field, of_set: FieldSet, links: Links) -> Record:
@@ -224,9 +226,9 @@ def _how(standings: Standings) -> str:
     )
 
 
-def _by_code(warnings: Sequence[Warned]) -> Iterator[Record]:
+def _by_code(warnings: Sequence[Note]) -> Iterator[Record]:
     """The first warning of each code, and where else it was seen."""
-    same: dict[str, list[Warned]] = {}
+    same: dict[str, list[Note]] = {}
     for warning in warnings:
         same.setdefault(warning.code, []).append(warning)
     for code, (first, *others) in same.items():
@@ -313,21 +315,24 @@ def metric_page(field: Field, metric: FieldMetric, links: Links) -> Record:
             "not improve the score."
         )
     effects = sorted(
-        audit.effects if audit else (), key=lambda effect: (-(effect.wrong_spreads or 0), -(effect.spreads or 0))
+        jsonable(audit.json()["effects"]) if audit else [],
+        key=lambda effect: (-(effect["wrong_spreads"] or 0), -(effect["spreads"] or 0)),
     )
     signature = audit.signature if audit else ""
     signed = [*(lead["signature"] for lead in leads), *(row.signature for row in metric.people), signature]
     return {
         "title": name,
-        "scope": f"{metric.measures} {SIDES[metric.better].capitalize()}.",
-        "blind": metric.blind,
-        "advice": metric.advice,
-        "papers": metric.papers,
-        "people": metric.people,
+        "scope": f"{metric.evidence.measures} {SIDES[metric.better].capitalize()}.",
+        "blind": metric.evidence.blind,
+        "advice": metric.evidence.advice,
+        "papers": metric.evidence.papers,
+        "people": jsonable([row.json() for row in metric.people]),
         "verdict": audit.verdict if audit else "",
         "audited": audited,
         "effects": effects,
-        "plots": figures([tricks_plot(name, effects, signature), people_plot(name, metric.people)]),
+        "plots": figures(
+            [tricks_plot(name, audit.effects if audit else (), signature), people_plot(name, metric.people)]
+        ),
         "signature": signature,
         "leads": leads,
         "signed": _signatures(signed),

@@ -6,7 +6,7 @@ of this package; its answer is kept, so that what was stopped goes on and what i
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from plainly.core.result import Note, Record, Result, Table
 from plainly.core.tables import jsonable
 from plainly.metrics.evidence import evidence
 from plainly.streaming import engines
-from plainly_lab.field_site.findings import Description, FieldMetric, FieldSet, Link, Paper, Standing, Standings
+from plainly_lab.field_site.findings import Description, FieldMetric, FieldSet, Paper, Standing, Standings
 from plainly_lab.field_site.plan import DEMO, FieldPlan, content, digest, identity, models, plan, systems, written
 from plainly_lab.field_site.tasks import LICENSED, FieldTask, FieldWork, load_finding, sharing
 from plainly_lab.grids.grid_file import Config, Entry, TestSet, safe
@@ -75,7 +75,7 @@ class Field(Result):
                 "version": plainly.__version__,
                 "built": self.built,
                 "sets": [of_set.json() for of_set in self.sets],
-                "metrics": list(map(asdict, self.metrics)),
+                "metrics": [metric.json() for metric in self.metrics],
                 "papers": [paper.json() for paper in self.papers],
                 "left_out": self.left_out,
                 "changes": self.changes,
@@ -94,7 +94,14 @@ class Field(Result):
             }
             ranked = next(iter(by_metric.values()))
             rows = tuple(
-                (system, *(_shown(of_metric[system]) for of_metric in by_metric.values())) for system in ranked
+                (
+                    system,
+                    *(
+                        interval(of_metric[system].value, of_metric[system].low, of_metric[system].high)
+                        for of_metric in by_metric.values()
+                    ),
+                )
+                for system in ranked
             )
             tables.append(Table(("system", *by_metric), rows, caption=f"{of_set.name}: {of_set.about.title}"))
         return tables
@@ -177,7 +184,7 @@ def _tasks(wanted: FieldPlan, folder: Path) -> list[FieldTask]:
         tasks += [FieldTask("standings", name, spec, digest(data_key, identity(spec), 4), saved) for spec in specs]
     for ratings in wanted.ratings:
         on = digest(settings["ratings"][ratings])
-        tasks += [FieldTask("people", ratings, spec, digest(on, identity(spec))) for spec in wanted.metrics]
+        tasks += [FieldTask("people", ratings, spec, digest(on, identity(spec), 2)) for spec in wanted.metrics]
     for paper in wanted.papers:
         licensed = str(wanted.newsela) if wanted.newsela is not None and paper in LICENSED else ""
         tasks.append(FieldTask("paper", paper, key=digest(paper, licensed, 3), path=licensed))
@@ -215,22 +222,8 @@ def _field_set(name: str, specs: Sequence[str], findings: Mapping[tuple[str, str
 
 def _field_metric(spec: str, ratings: Sequence[str], findings: Mapping[tuple[str, str, str], Any]) -> FieldMetric:
     metric = registry.metric(spec)
-    known = evidence(metric)
-    return FieldMetric(
-        spec,
-        known.measures,
-        known.blind,
-        known.advice,
-        known.page,
-        tuple(Link(paper.short, paper.url) for paper in known.papers),
-        metric.better,
-        findings.get(("audit", "attacks", spec)),
-        tuple(row for name in ratings for row in findings["people", name, spec].rows),
-    )
-
-
-def _shown(standing: Standing) -> str:
-    return number(None) if standing.value is None else interval(standing.value, standing.low, standing.high)
+    people = tuple(agreement for name in ratings for agreement in findings["people", name, spec])
+    return FieldMetric(spec, evidence(metric), metric.better, findings.get(("audit", "attacks", spec)), people)
 
 
 def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[str]:

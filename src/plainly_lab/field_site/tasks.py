@@ -1,5 +1,6 @@
 """The pieces of work that the field is made of, each of which is done once and kept as JSON."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,24 +28,14 @@ from plainly.scoring.comparisons import DECIDING, Comparisons
 from plainly.scoring.evaluate import estimated, reads_less
 from plainly.scoring.score_file import open_saved
 from plainly.scoring.scores import Evaluation, Scores
-from plainly_lab.field_site.findings import (
-    Agreement,
-    Agreements,
-    AttackEffect,
-    Doubts,
-    MetricAudit,
-    Paper,
-    Standing,
-    Standings,
-    Warned,
-)
+from plainly_lab.field_site.findings import Agreement, Doubts, MetricAudit, Paper, Standing, Standings
 from plainly_lab.field_site.plan import DEMO, family, is_learned, systems, written
 from plainly_lab.grids.grid_file import safe
 from plainly_lab.reproductions import reproduce
 from plainly_lab.reproductions.cells import published
 
 LICENSED = ("fkgl-gaming",)  # papers whose outputs are not public
-Finding = Standings | Doubts | MetricAudit | Agreements | Paper
+Finding = Standings | Doubts | MetricAudit | tuple[Agreement, ...] | Paper
 
 
 @dataclass(frozen=True)
@@ -64,7 +55,7 @@ class FieldTask:
 def load_finding(task: FieldTask, folder: Path) -> Finding | None:
     """The result of a task, if it was done before on the same data in the same way."""
     try:
-        saved = msgspec.json.decode(task.kept_in(folder).read_bytes())
+        saved = json.loads(task.kept_in(folder).read_bytes())
         return _convert(task, saved["value"]) if saved["key"] == task.key else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -96,11 +87,10 @@ class FieldWork:
     def __call__(self, task: Sequence[FieldTask], tell: Tell) -> dict[FieldTask, Finding]:
         done: dict[FieldTask, Finding] = {}
         for piece in task:
-            # NumPy's numbers become Python's, and NaN becomes None.
-            finding = {"key": piece.key, "value": KINDS[piece.kind](piece)}
-            saved = msgspec.json.encode(finding, enc_hook=lambda value: value.tolist())
-            write_whole(piece.kept_in(self.folder), saved)
-            done[piece] = _convert(piece, msgspec.json.decode(saved)["value"])
+            # NumPy's numbers become Python's, here as when they are read from the cache.
+            value = msgspec.to_builtins(KINDS[piece.kind](piece), enc_hook=lambda number: number.tolist())
+            write_whole(piece.kept_in(self.folder), json.dumps({"key": piece.key, "value": value}, ensure_ascii=False))
+            done[piece] = _convert(piece, value)
             tell(1)
         return done
 
@@ -186,7 +176,7 @@ def _warnings(task: FieldTask) -> Doubts:
         items=len(evalset),
         references=tuple(sorted(set(map(int, evalset.reference_counts)))),
         documents=len(set(evalset.groups)) if evalset.groups else None,
-        warnings=tuple(Warned(note.code, note.where, for_python(note.message)) for note in notes),
+        warnings=tuple(replace(note, message=for_python(note.message)) for note in notes),
         alarms=tuple(rung),
         alarms_of={system: tuple(f"{alarm.metric}: {alarm.message}" for alarm in of) for system, of in alone.items()},
         reference_systems=tuple(sorted(reference_systems(evalset, first))),
@@ -207,7 +197,6 @@ def _audit(task: FieldTask) -> MetricAudit:
     )
     design = result.sweep.design
     (verdict,) = result.verdicts.values()
-    what = {attack.name: attack.what for attack in design.attacks}
     return MetricAudit(
         test_set=settings["set"],
         systems=tuple(settings["systems"]),
@@ -216,25 +205,22 @@ def _audit(task: FieldTask) -> MetricAudit:
         seed=design.seed,
         signature=result.sweep.signatures[verdict.metric],
         verdict=for_python(result.paragraphs[verdict.metric]),
-        effects=tuple(
-            AttackEffect(**vars(effect), fooled=effect.fooled, what=what[effect.attack]) for effect in verdict.effects
-        ),
+        effects=verdict.effects,
     )
 
 
-def _people(task: FieldTask) -> Agreements:
+def _people(task: FieldTask) -> tuple[Agreement, ...]:
     """Whom a metric agrees with: correlations with ratings, output by output and system by system."""
     dimensions = written()["ratings"][task.name]
     judgements = take(task.name)
     if "references" in registry.metric(task.spec).needs and not judgements.references:
-        return Agreements((), why=f"{task.name} has no references")
+        return ()
     scores = score_units(judgements, judgements[dimensions[0]].units(), [task.spec])
     result = correlate_metrics(
         judgements, [scores], dimensions=dimensions, statistics=("pearson",), compare=False
     )  # fmt: skip
     signature = str(scores[task.spec].signature)
-    rows = (row.record() for row in result.rows if row.slice == "all")
-    return Agreements(tuple(Agreement(**row, ratings=task.name, signature=signature) for row in rows))
+    return tuple(Agreement(task.name, signature, row) for row in result.rows if row.slice == "all")
 
 
 def _paper(task: FieldTask) -> Paper:
