@@ -143,7 +143,7 @@ def moved_plots(paper: str, cells: Sequence[Cell]) -> Iterator[Panel]:
 
 def _moved(cell: Cell) -> float:
     """How far a number moves, in units of its last printed digit."""
-    return abs(cell.value("sound") - cell.value("published")) * 10**cell.decimals
+    return float(abs(cell.value("sound") - cell.value("published")) * 10**cell.decimals)
 
 
 def _moved_row(cell: Cell) -> Strip:
