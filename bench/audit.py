@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from plainly import data
-from plainly.auditing.catalogue import chosen
+from plainly.auditing.attacks import resolve_attacks
 from plainly.auditing.sweep import sweep
 from plainly.cli.progress import bar
 from plainly.core.evalset import EvalSet
@@ -52,7 +52,7 @@ def main() -> None:
         evalset,
         {"system": outputs},
         ["bleu", "sari", "fkgl"],
-        chosen("paper", evalset),
+        resolve_attacks("paper", evalset),
         trials=args.trials,
         engine=engine("local", processes=args.processes),
         progress=bar,

@@ -22,7 +22,7 @@ os.environ.setdefault("PLAINLY_SCORE_CACHE", "off")  # What is remembered takes 
 import numpy as np
 
 import plainly
-from plainly.auditing.attack import ATTACKS, SystemOutputs
+from plainly.auditing.attacks import ATTACKS, SystemOutputs
 from plainly.core.evalset import EvalSet
 from plainly.factcheck.pairs import check_pairs
 from plainly.text.lexicon import tokenise

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import plainly
-from plainly.auditing.attack import ATTACKS, SystemOutputs
+from plainly.auditing.attacks import ATTACKS, SystemOutputs
 from plainly.checks.decisions import decide_margin
 from plainly.checks.gate import gate
 from plainly.checks.rules import Margin, Rules, load_preset

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from plainly.people.studio_exports import true
 from sqlalchemy import Connection, insert, select
 
 from plainly import data
@@ -230,7 +229,7 @@ def _place(items: Items, row: Mapping[str, Any], outputs: list[tuple[str, str]] 
 
 
 def _answer(row: Mapping[str, Any], place: int, payload: dict[str, Any]) -> PastAnswer:
-    if true(row["cannot_judge"]):
+    if is_true(row["cannot_judge"]):
         payload = {"cannot_judge": True}
     if _text(row.get("comment")):
         payload["comment"] = _text(row["comment"])
@@ -240,8 +239,8 @@ def _answer(row: Mapping[str, Any], place: int, payload: dict[str, Any]) -> Past
         _text(row["rater"]),
         payload,
         revision=int(row["revision"] or 1),
-        late=true(row["late"]),
-        overtime=true(row["overtime"]),
+        late=is_true(row["late"]),
+        overtime=is_true(row["overtime"]),
         seconds=None if seconds in (None, "") else float(seconds),
         at=datetime.datetime.fromisoformat(str(row["at"])).timestamp(),
     )
@@ -257,7 +256,7 @@ def _whole(cell: Any) -> float:
 
 
 def _excluded(rows: list[dict[str, Any]]) -> dict[str, str]:
-    return {_text(row["rater"]): "excluded" for row in rows if true(row["excluded"])}
+    return {_text(row["rater"]): "excluded" for row in rows if is_true(row["excluded"])}
 
 
 def _exported_ratings(name: str, table: Sheet) -> Load:
@@ -285,13 +284,13 @@ def _exported_rankings(name: str, table: Sheet) -> Load:
         systems, texts = _list(row["shown"]), _list(row["outputs"])
         place = _place(items, row, sorted(zip(systems, texts, strict=True)))
         choice: dict[str, Any] = {"shown": systems}
-        if true(row["tie"]):
+        if is_true(row["tie"]):
             choice["tie"] = True
         for end in ("best", "worst"):
             if row[end]:
                 choice |= {end: systems.index(row[end]), f"{end}_system": row[end]}
         answers.append(_answer(row, place, {"choice": choice}))
-    how = {"method": rows[0]["method"], "ties": true(rows[0]["ties"]), "question": rows[0]["question"]}
+    how = {"method": rows[0]["method"], "ties": is_true(rows[0]["ties"]), "question": rows[0]["question"]}
     project = parse_project({"name": name, "task": "ranking", "ranking": how})
     return Load(project, items.rows, answers, _excluded(rows))
 

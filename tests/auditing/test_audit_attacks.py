@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from plainly.auditing import audit
-from plainly.auditing.attack import ATTACKS, Attack, Replacement, SystemOutputs
-from plainly.auditing.catalogue import chosen
+from plainly.auditing.attacks import ATTACKS, Attack, Replacement, SystemOutputs, resolve_attacks
 from plainly.auditing.names import Namer
 from plainly.auditing.word_lists import lists
 from plainly.core.errors import BadInput, UnknownName
@@ -29,13 +28,13 @@ def _attacked(name: str, output: str, *, seed: int = 1) -> str:
     return ATTACKS[name].apply(SystemOutputs(evalset, (output,)), _rng(seed))[0]
 
 
-@pytest.fixture(params=[attack.name for attack in chosen(["all"], EVALSET)])
+@pytest.fixture(params=[attack.name for attack in resolve_attacks(["all"], EVALSET)])
 def attack(request: pytest.FixtureRequest) -> Attack:
     return ATTACKS[request.param]
 
 
 def test_there_are_the_six_of_the_paper_and_everything_else_that_was_asked_for() -> None:
-    assert [attack.name for attack in chosen(["paper"], EVALSET)] == [
+    assert [attack.name for attack in resolve_attacks(["paper"], EVALSET)] == [
         "random-period",
         "random-the",
         "replace-longest",
@@ -253,11 +252,11 @@ def test_periods_fall_everywhere_between_words_and_nowhere_else() -> None:
 
 def test_what_the_data_does_not_allow_is_left_out_or_said() -> None:
     bare = EvalSet.of(items=2)
-    names = {attack.name for attack in chosen(["all"], bare)}
+    names = {attack.name for attack in resolve_attacks(["all"], bare)}
     assert not names & {"copy-source", "oracle", "other-reference"}
     with pytest.raises(BadInput, match="needs a reference for each item"):
-        chosen(["oracle"], bare)
+        resolve_attacks(["oracle"], bare)
     with pytest.raises(UnknownName, match="Did you mean 'random-period'"):
-        chosen(["random-periods"], EVALSET)
+        resolve_attacks(["random-periods"], EVALSET)
     with pytest.raises(BadInput, match="3 items"):
         audit(evalset=EVALSET, outputs={"A": OUTPUTS[:2]}, metrics="fkgl")

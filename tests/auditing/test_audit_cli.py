@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 from plainly import data
 from plainly.auditing import audit
-from plainly.auditing.attack import ATTACKS
+from plainly.auditing.attacks import ATTACKS
 from plainly.cli import main
 from plainly.core import registry
 from plainly.core.errors import BadInput, BadSpec

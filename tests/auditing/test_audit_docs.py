@@ -7,9 +7,8 @@ from typing import Any
 
 from conftest import ROOT
 from fences import fences
-from plainly.auditing.attack import ATTACKS
-from plainly.auditing.catalogue import chosen
-from plainly.auditing.tables import TABLES
+from plainly.auditing.attacks import ATTACKS, resolve_attacks
+from plainly.auditing.outcome import TABLES
 from plainly.core.evalset import EvalSet
 
 PATH = ROOT / "docs" / "audit.md"
@@ -33,7 +32,7 @@ def test_auditing_your_own_metric_takes_fifteen_lines() -> None:
 
 
 def test_every_attack_is_on_the_page_under_what_it_expects() -> None:
-    assert chosen(["paper"], EvalSet.of(items=1))
+    assert resolve_attacks(["paper"], EvalSet.of(items=1))
     for attack in ATTACKS.values():
         row = re.search(rf"^\| {attack.expected} \|(.*)$", PAGE, re.MULTILINE)
         assert row is not None

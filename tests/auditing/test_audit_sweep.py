@@ -13,8 +13,7 @@ import sacrebleu
 
 from plainly import data
 from plainly.auditing import Attack, Item, audit
-from plainly.auditing.attack import ATTACKS, SystemOutputs
-from plainly.auditing.catalogue import chosen
+from plainly.auditing.attacks import ATTACKS, SystemOutputs, resolve_attacks
 from plainly.auditing.sweep import Sweep, sweep, trial_rng
 from plainly.core import registry
 from plainly.core.errors import BadInput
@@ -37,7 +36,7 @@ def _sweep(demo: tuple[EvalSet, dict[str, tuple[str, ...]]], names: Sequence[str
     options = {"levels": LEVELS, "trials": 3, **options}
     if "processes" in options:
         options["engine"] = engine("local", processes=options.pop("processes"))
-    return sweep(evalset, outputs, options.pop("metrics", SPECS), chosen(names, evalset), **options)
+    return sweep(evalset, outputs, options.pop("metrics", SPECS), resolve_attacks(names, evalset), **options)
 
 
 @pytest.mark.parametrize("name", ["random-period", "shuffle", "replace-longest", "oracle"])
@@ -109,10 +108,17 @@ def test_cost_is_per_trial_not_per_level(demo: tuple[EvalSet, dict[str, tuple[st
     evalset, outputs = demo
     for levels in ((1.0,), tuple(step / 10 for step in range(1, 11))):
         metric = Counted()
-        sweep(evalset, {"editor": outputs["editor"]}, [metric], chosen(["shuffle"], evalset), levels=levels, trials=4)
+        sweep(
+            evalset,
+            {"editor": outputs["editor"]},
+            [metric],
+            resolve_attacks(["shuffle"], evalset),
+            levels=levels,
+            trials=4,
+        )
         assert len(metric.calls) == 4 + 1  # and once the outputs as they are
     metric = Counted()
-    sweep(evalset, {"editor": outputs["editor"]}, [metric], chosen(["replace-longest"], evalset), trials=50)
+    sweep(evalset, {"editor": outputs["editor"]}, [metric], resolve_attacks(["replace-longest"], evalset), trials=50)
     assert len(metric.calls) == 1 + 1, "an attack that is not random is measured once"
 
 

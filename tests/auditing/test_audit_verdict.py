@@ -13,8 +13,7 @@ import pytest
 
 import plainly
 from plainly import data
-from plainly.auditing import Attack, Audit, audit
-from plainly.auditing import tables as tabulation
+from plainly.auditing import Attack, Audit, audit, outcome
 from plainly.auditing.verdicts import _crossing
 from plainly.core import tables
 from plainly.core.errors import UnknownName
@@ -179,21 +178,21 @@ def test_fkgl_is_gamed_by_periods_and_bleu_by_copying() -> None:
 
 def test_tables_have_the_shapes_of_the_paper() -> None:
     result = _audit()
-    levels = tabulation.levels(result.sweep, "worst")
+    levels = outcome.levels_table(result.sweep, "worst")
     assert levels.header == ("metric", "attack", "0%", "25%", "50%", "75%", "100%")
     assert levels.rows[0] == ("stops-higher", "random-period", "0.00", "0.25", "0.50", "0.75", "1.00")
-    overview = tabulation.overview(result.sweep)
+    overview = outcome.overview_table(result.sweep)
     assert overview.header[:5] == ("metric", "attack", "best 0%", "best 50%", "best 100%")
     assert overview.rows[0][2:] == ("0.50", "1.00", "1.50", "0.25", "0.75", "1.25", "0.00", "0.50", "1.00")
-    parts = tabulation.parts(result.sweep, "worst")
+    parts = outcome.parts_table(result.sweep, "worst")
     assert parts.header == ("metric", "part", "unharmed", "random-period", "oracle", "double-spaces")
     assert parts.rows[1] == ("stops-higher", "twice", "0.00", "2.00", "2.00", "0.00")
-    game = tabulation.gameability(result.sweep, list(result.verdicts.values()))
+    game = outcome.gameability_table(result.sweep, list(result.verdicts.values()))
     assert game.rows[0] == ("random-period", "worse", "100%", "+2.00*")
     assert game.rows[-1] == ("gameability", "", "", "2.00")
-    flips = tabulation.flips(list(result.verdicts.values()))
+    flips = outcome.flips_table(list(result.verdicts.values()))
     assert flips.rows[0] == ("stops-higher", "random-period", "middle (2)", "wins, past", "best", "25%")
-    assert "[0.25, 0.25]" in tables.plain(tabulation.levels(result.sweep, "worst", intervals=True))
+    assert "[0.25, 0.25]" in tables.plain(outcome.levels_table(result.sweep, "worst", intervals=True))
 
 
 def test_the_share_of_items_whose_own_score_gets_worse() -> None:
@@ -202,7 +201,7 @@ def test_the_share_of_items_whose_own_score_gets_worse() -> None:
     assert result.sweep.worse["best", "oracle", "stops-lower"] == 1.0, "of the two outputs that it changes"
     assert result.sweep.worse["best", "double-spaces", "stops-lower"] == 0.0
     assert _audit("higher", ["random-period"]).sweep.worse["best", "random-period", "stops-higher"] == 0.0
-    table = tabulation.items(result.sweep, list(result.verdicts.values()))
+    table = outcome.items_table(result.sweep, list(result.verdicts.values()))
     assert table.rows[0] == ("random-period", "worse", "100%", "100%")
     never = Attack("never", lambda item, rng: item.output, "unchanged", "nothing")
     assert math.isnan(_audit(attacks=[never]).sweep.worse["best", "never", "stops-higher"])

@@ -10,7 +10,7 @@ import pytest
 
 import plainly
 from conftest import english_pipeline
-from plainly.auditing.attack import ATTACKS, SystemOutputs
+from plainly.auditing.attacks import ATTACKS, SystemOutputs
 from plainly.cli import main
 from plainly.core.errors import BadInput, BadSpec
 from plainly.core.evalset import EvalSet

@@ -14,10 +14,19 @@ import pytest
 
 from plainly.core.errors import BadInput
 from plainly.core.progress import Tell
-from plainly_lab.training import levels, noise
-from plainly_lab.training.documents import LevelledTexts, RatedSentences, close_up, from_documents, levelled_texts
-from plainly_lab.training.examples import Examples
-from plainly_lab.training.levels import quality, soften
+from plainly_lab.training.documents import (
+    Examples,
+    LevelledSentences,
+    LevelledTexts,
+    RatedSentences,
+    close_up,
+    from_documents,
+    levelled_texts,
+    quality,
+    soften,
+    split_by_article,
+)
+from plainly_lab.training.harm import NOISE, damage
 from plainly_lab.training.recipe import FitSettings, Recipe
 
 WORDS = ("the dog ran", "a cat sat on it", "he was in the garden", "she is old and they are not", "it ran to the cat")
@@ -42,8 +51,8 @@ def test_softening_leaves_out_extremes_and_the_undefined() -> None:
         soften(np.zeros(2), np.zeros(2), exclude=50)
 
 
-def _levelled(articles: int = 20) -> levels.LevelledSentences:
-    return levels.LevelledSentences(
+def _levelled(articles: int = 20) -> LevelledSentences:
+    return LevelledSentences(
         sentences=tuple(f"{WORDS[i % 5]} {i}" for i in range(articles * 4)),
         articles=tuple(f"a{i // 4}" for i in range(articles * 4)),
         levels=np.array([0.0, 0, 4, 4] * articles),
@@ -51,12 +60,12 @@ def _levelled(articles: int = 20) -> levels.LevelledSentences:
 
 
 def test_no_article_is_in_two_parts() -> None:
-    parts = levels.part(_levelled(), valid=0.2, test=0.2, seed=3)
-    named = [set(part.articles) for part in (parts.train, parts.valid, parts.test)]
+    parts = split_by_article(_levelled(), valid=0.2, test=0.2, seed=3)
+    named = [set(one.articles) for one in (parts.train, parts.valid, parts.test)]
     assert [len(names) for names in named] == [12, 4, 4]
     assert sum(map(len, named)) == len(set.union(*named)) == 20
     with pytest.raises(BadInput, match="3 articles"):
-        levels.part(_levelled(3), valid=0.05, test=0.05)
+        split_by_article(_levelled(3), valid=0.05, test=0.05)
 
 
 def test_quality_by_hand() -> None:
@@ -69,11 +78,11 @@ def test_quality_by_hand() -> None:
 
 def test_damage_changes_text_and_repeats_with_the_seed() -> None:
     text = "The old man walked slowly to the distant village market, talking all the way."
-    for kind in noise.KINDS:
-        damaged = {" ".join(noise.KINDS[kind](text.split(), np.random.default_rng(seed))) for seed in range(5)}
+    for kind in NOISE:
+        damaged = {" ".join(kind(text.split(), np.random.default_rng(seed))) for seed in range(5)}
         assert damaged != {text}, kind
-    assert noise.damage(text, np.random.default_rng(1)) == noise.damage(text, np.random.default_rng(1))
-    assert noise.damage("Too short.", np.random.default_rng(0)) == "Too short."
+    assert damage(text, np.random.default_rng(1)) == damage(text, np.random.default_rng(1))
+    assert damage("Too short.", np.random.default_rng(0)) == "Too short."
 
 
 def test_documents_are_cut_and_held_out_sentences_are_not_trained_on() -> None:
@@ -156,7 +165,8 @@ class Interrupted(Exception):
 def test_an_interrupted_run_ends_as_one_that_was_not(tiny_encoder: str, tmp_path: Path) -> None:
     import torch
 
-    from plainly_lab.training import estimator, fit
+    from plainly_lab.training.distil import fit_estimator
+    from plainly_lab.training.models import Estimator, load_encoder
 
     texts = tuple(f"{WORDS[i % 5]} {i}" for i in range(48))
     examples = Examples(texts, np.linspace(0, 4, 48)[:, None])
@@ -165,11 +175,11 @@ def test_an_interrupted_run_ends_as_one_that_was_not(tiny_encoder: str, tmp_path
 
     def fresh() -> Any:
         torch.manual_seed(5)
-        encoder, tokenizer = estimator.load_encoder(tiny_encoder)
-        return estimator.Estimator(encoder, heads=("sle",), centres=[2.0]), tokenizer
+        encoder, tokenizer = load_encoder(tiny_encoder)
+        return Estimator(encoder, heads=("sle",), centres=[2.0]), tokenizer
 
     whole, tokenizer = fresh()
-    last_loss = fit.fit(whole, tokenizer, examples, settings=settings, device=cpu)
+    last_loss = fit_estimator(whole, tokenizer, examples, settings=settings, device=cpu)
 
     @contextmanager
     def stop(what: str, *, total: int | None, unit: str = "items") -> Iterator[Tell]:
@@ -186,43 +196,45 @@ def test_an_interrupted_run_ends_as_one_that_was_not(tiny_encoder: str, tmp_path
 
     cut, tokenizer = fresh()
     with pytest.raises(Interrupted):
-        fit.fit(cut, tokenizer, examples, settings=settings, device=cpu, checkpoint=tmp_path / "c", progress=stop)
+        fit_estimator(cut, tokenizer, examples, settings=settings, device=cpu, checkpoint=tmp_path / "c", progress=stop)
     resumed, tokenizer = fresh()
-    resumed_loss = fit.fit(resumed, tokenizer, examples, settings=settings, device=cpu, checkpoint=tmp_path / "c")
+    resumed_loss = fit_estimator(resumed, tokenizer, examples, settings=settings, device=cpu, checkpoint=tmp_path / "c")
     assert resumed_loss == pytest.approx(last_loss)
     for name, value in whole.state_dict().items():
         torch.testing.assert_close(resumed.state_dict()[name], value, msg=name)
     torch.save({"history": Interrupted()}, tmp_path / "c")  # what is no plain tensor is not loaded
     with pytest.raises(BadInput, match="another version wrote it"):
-        fit.fit(resumed, tokenizer, examples, settings=settings, device=cpu, checkpoint=tmp_path / "c")
+        fit_estimator(resumed, tokenizer, examples, settings=settings, device=cpu, checkpoint=tmp_path / "c")
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_wide_head_finds_what_the_layers_and_the_length_say(tiny_encoder: str, tmp_path: Path) -> None:
     import torch
 
-    from plainly_lab.training.estimator import Estimator, encode, load_encoder, predict, save, widen
+    from plainly_lab.training.models import Estimator, encode_texts, load_encoder, predict_levels, save, widen
 
     cpu = torch.device("cpu")
     encoder, tokenizer = load_encoder(tiny_encoder)
     model = Estimator(encoder, heads=("sle", "cefr"), centres=[2.0, 3.0])
     texts = tuple("a " * (i + 1) + "dog." for i in range(60))
-    tokens = encode(tokenizer, texts, longest=128)
-    before = predict(model, tokens, device=cpu)
+    tokens = encode_texts(tokenizer, texts, longest=128)
+    before = predict_levels(model, tokens, device=cpu)
     by_length = np.column_stack([np.full(60, np.nan), 1 + np.arange(60.0) / 15])  # a rating that only length explains
     rows = Examples(texts[::2], by_length[::2])
     widen(model, tokenizer, rows, ridge=1e-6, longest=128, device=cpu)
-    after = predict(model, tokens, device=cpu)
+    after = predict_levels(model, tokens, device=cpu)
     np.testing.assert_allclose(after[:, 0], before[:, 0], rtol=1e-6)
     np.testing.assert_allclose(after[1::2, 1], by_length[1::2, 1], atol=0.05)  # on texts that it was not fitted to
     widen(model, tokenizer, rows, ridge=1e12, longest=128, device=cpu)
-    np.testing.assert_allclose(predict(model, tokens, device=cpu)[:, 1], by_length[::2, 1].mean(), atol=1e-3)
+    np.testing.assert_allclose(predict_levels(model, tokens, device=cpu)[:, 1], by_length[::2, 1].mean(), atol=1e-3)
     save(model, tokenizer, tmp_path / "kept", longest=128)
     kept = Estimator(load_encoder(str(tmp_path / "kept"))[0], heads=("sle", "cefr"))
     kept.wide = torch.nn.Linear(model.wide.in_features, 1)
     for part, file in ((kept.head, "heads.pt"), (kept.wide, "wide.pt")):
         part.load_state_dict(torch.load(tmp_path / "kept" / file, weights_only=True))
-    np.testing.assert_allclose(predict(kept, tokens, device=cpu), predict(model, tokens, device=cpu), rtol=1e-6)
+    np.testing.assert_allclose(
+        predict_levels(kept, tokens, device=cpu), predict_levels(model, tokens, device=cpu), rtol=1e-6
+    )
 
 
 @pytest.mark.slow

@@ -103,7 +103,9 @@ def test_a_corpus_is_the_same_after_saving(tmp_path: Path) -> None:
 
 
 def test_what_metrics_are_judged_on_is_not_learnt_from(mirror: Path) -> None:
-    corpus = prepare(["wikisplit/test", "asset/valid"], [], ["simpeval/past"])
+    corpus = prepare(
+        JudgeRecipe(pairs=("wikisplit/test", "asset/valid"), contradictions=(), ratings=("simpeval/past",))
+    )
     assert len(corpus.rated) == 2400
     assert len(corpus.sound) > 20_000  # ASSET's validation part was asked for by name
     judged = {plain(source) for name in NEVER_TRAINED_ON if name != "asset/valid" for source in data.load(name).sources}
@@ -122,7 +124,7 @@ def test_the_recipes_are_read_and_the_shipped_one_is_free() -> None:
     assert facts["data"] == list(sets)
     assert shipped.changed(seed=3, epochs=1).student.epochs == 1
     with pytest.raises(BadInput, match="A judge learns from these: simpeval/past"):
-        prepare((), (), ("hsplit/ratings",))
+        prepare(JudgeRecipe(pairs=(), contradictions=(), ratings=("hsplit/ratings",)))
 
 
 def test_the_written_pairs_give_nothing_away_by_their_words() -> None:
@@ -160,15 +162,15 @@ def tiny_rewriter(tiny_encoder: str, tmp_path: Path) -> str:
 def test_a_rewriter_is_asked_once(tiny_rewriter: str, tmp_path: Path) -> None:
     import torch
 
-    from plainly_lab.training.rewording import said_again
+    from plainly_lab.training.judging import reword
 
     texts = ["the old cat sat on a very old mat", "too short", *(f"cat {number} sat on a mat" for number in range(40))]
     how = {"rewriter": tiny_rewriter, "samples": 3, "path": tmp_path / "offered.json", "device": torch.device("cpu")}
-    pairs = said_again(texts, **how)
+    pairs = reword(texts, **how)
     assert pairs
     assert {source for source, _ in pairs} <= set(texts) - {"too short"}
     assert all(output and output != source for source, output in pairs)
-    assert said_again([], **how) == pairs
+    assert reword([], **how) == pairs
 
 
 @pytest.mark.slow
@@ -176,14 +178,14 @@ def test_a_rewriter_is_asked_once(tiny_rewriter: str, tmp_path: Path) -> None:
 def test_a_rewriter_must_take_instructions(tiny_rewriter: str, tmp_path: Path) -> None:
     import torch
 
-    from plainly_lab.training.rewording import said_again
+    from plainly_lab.training.judging import reword
 
     (Path(tiny_rewriter) / "chat_template.jinja").unlink()
     how = {"samples": 1, "path": tmp_path / "x", "device": torch.device("cpu")}
     with pytest.raises(BadInput, match="no chat template"):
-        said_again(["one two three four five"], rewriter=tiny_rewriter, **how)
+        reword(["one two three four five"], rewriter=tiny_rewriter, **how)
     with pytest.raises(DataUnavailable, match="rewriter = '' there goes without"):
-        said_again(["one two three four five"], rewriter=str(tmp_path / "nowhere"), **how)
+        reword(["one two three four five"], rewriter=str(tmp_path / "nowhere"), **how)
 
 
 @pytest.mark.slow
@@ -213,10 +215,9 @@ def test_a_judge_goes_from_pairs_to_a_score(tiny_encoder: str, tiny_rewriter: st
 def test_meaning_is_fitted_once_more_to_people_and_mixed(tiny_encoder: str, tmp_path: Path) -> None:
     import torch
 
-    from plainly_lab.training.cross_encoder import CrossEncoder, encode, predict
-    from plainly_lab.training.estimator import load_encoder
-    from plainly_lab.training.judge_export import folded
+    from plainly_lab.training.export import mix_heads
     from plainly_lab.training.judging import ALL_HEADS, JudgingRun
+    from plainly_lab.training.models import CrossEncoder, encode_pairs, load_encoder, predict_ratings
 
     rng, cpu = np.random.default_rng(0), torch.device("cpu")
     texts = [" ".join(rng.permutation(["the", "old", "cat", "sat", "on", "a", "mat"])) for _ in range(40)]
@@ -236,12 +237,14 @@ def test_meaning_is_fitted_once_more_to_people_and_mixed(tiny_encoder: str, tmp_
         run.settle(model, tokenizer, rated)
         moved = (model.head.weight.data - before).abs().amax(dim=1) > 0
         assert moved.tolist() == [head == "meaning" and ridge > 0 for head in ALL_HEADS]
-        said = predict(model, encode(tokenizer, rated.sources, rated.outputs, longest=64), device=cpu)[:30, 2]
+        said = predict_ratings(model, encode_pairs(tokenizer, rated.sources, rated.outputs, longest=64), device=cpu)[
+            :30, 2
+        ]
         return float(np.square(said - targets[:30, 2]).mean()), model
 
     (plain_error, _), (near, _), (close, model) = apart(0), apart(1000), apart(0.1)
     assert close < near < plain_error
-    head = folded(model, gain=0.8, overall=0.25).head.weight.data
+    head = mix_heads(model, gain=0.8, overall=0.25).head.weight.data
     ours, overall = model.head.weight.data[2], model.head.weight.data[0]
     torch.testing.assert_close(head[2], 0.75 * ours + 0.25 * overall)
     torch.testing.assert_close(head[0], overall)

@@ -287,7 +287,7 @@ def test_operations_are_labelled_part_by_part(tmp_path: Path, folder: Path, caps
 
 def test_an_audit_on_an_engine_gives_the_same_curves() -> None:
     from plainly import data
-    from plainly.auditing.catalogue import ATTACKS
+    from plainly.auditing.attacks import ATTACKS
     from plainly.auditing.sweep import sweep
 
     evalset, outputs = data.demo()

@@ -3,7 +3,7 @@
 print(plainly.audit(evalset, outputs={"A": outputs_a, "B": outputs_b}, metrics=["sari", MyMetric()]))
 """
 
-from plainly.auditing.attack import Attack, Item, Replacement, Rewritten, attack
+from plainly.auditing.attacks import Attack, Item, Replacement, Rewritten, attack
 from plainly.auditing.outcome import Audit, audit
 
 __all__ = ["Attack", "Audit", "Item", "Replacement", "Rewritten", "attack", "audit"]

@@ -1,7 +1,10 @@
-"""The attacks: what harms a text, what leaves it as good as it was, and what makes it better.
+"""Attacks: small functions that rewrite one output, and what a sound metric should make of each.
 
-Each says what a sound metric should do. A metric that rewards the harm, or that cannot tell it from no change at all,
-is fooled by it.
+An attack sees an item and a generator of random numbers and returns the text that replaces the output, or a
+``Rewritten``, which says place by place what was changed. It never touches sources or references. Where it finds
+nothing to do (no number to change, no second sentence to drop) it returns the output as it was. An attack harms a text,
+leaves it as good as it was, or makes it better. A metric that rewards the harm, or that cannot tell it from no change
+at all, is fooled by it.
 
 First the six modifications of Tanprasert & Kauchak (2021), which shorten sentences or words and help no reader. There a
 word is what stands between white space, as in the tokenised outputs that the paper modified. Where the paper leaves
@@ -10,19 +13,33 @@ fits the drop of BLEU beside that of the replacing modifications), any word may 
 first of the longest.
 """
 
+from __future__ import annotations
+
+import itertools
 import json
 import math
 import re
 import unicodedata
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+from rapidfuzz.distance import Postfix, Prefix
 
-from plainly.auditing.attack import Item, Rewritten, attack
-from plainly.auditing.word_lists import like, lists, units
+from plainly.auditing.names import Namer
+from plainly.auditing.word_lists import lists
+from plainly.core import registry
+from plainly.core.errors import BadInput, UnknownName
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Needs
+from plainly.core.result import Listing
 from plainly.text import sentences
+from plainly.text.edits import insert_words, pick, replace_longest, replace_spans, replace_words, shuffle_words
 from plainly.text.words import spans, words
 
+Expected = Literal["better", "worse", "unchanged"]
 Rng = np.random.Generator
 
 _SOURCE, _REFERENCES = frozenset({"source"}), frozenset({"references"})
@@ -35,6 +52,147 @@ _AUXILIARY = re.compile(
 _NOT = re.compile(r"\b(ca|wo)\s?n['’]t\b|\b(can)not\b|\s+not\b|\s?n['’]t\b", re.IGNORECASE)
 _PLAIN_OPENINGS = frozenset(["the", "a", "an", "this", "that", "these", "those", "he", "she", "it", "they", "we", "in"])
 _LATIN = re.compile(r"[A-Za-z]")
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """``before`` stood at ``start`` of the output, and ``after`` stands in its place; either may be empty."""
+
+    start: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A text that stands in for an output, and what was changed to make it, in the order of the text."""
+
+    text: str
+    changes: tuple[Replacement, ...] = ()
+
+    @property
+    def applied(self) -> bool:
+        """Whether there was anything to do."""
+        return bool(self.changes)
+
+    @property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Where each change stands in the text as it is now."""
+        spans, moved = [], 0
+        for change in self.changes:
+            start = change.start + moved
+            spans.append((start, start + len(change.after)))
+            moved += len(change.after) - len(change.before)
+        return tuple(spans)
+
+    @classmethod
+    def of(cls, output: str, places: Iterable[tuple[int, int, str]]) -> Rewritten:
+        """The output with other words at some places: (start, end, what stands there now), apart from each other."""
+        changed = [(start, end, after) for start, end, after in sorted(places) if output[start:end] != after]
+        changes = tuple(Replacement(start, output[start:end], after) for start, end, after in changed)
+        return cls(replace_spans(output, changed), changes)
+
+    @classmethod
+    def between(cls, output: str, text: str) -> Rewritten:
+        """A text of which nothing else is known: one change, without what the two have in common at either end."""
+        if output == text:
+            return cls(text)
+        head = Prefix.similarity(output, text)
+        tail = Postfix.similarity(output[head:], text[head:])
+        return cls(text, (Replacement(head, output[head : len(output) - tail], text[head : len(text) - tail]),))
+
+
+@dataclass(frozen=True)
+class SystemOutputs:
+    """An evaluation set and one system's outputs for it: what an attack may look at."""
+
+    evalset: EvalSet
+    outputs: tuple[str, ...]
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        return tuple(Item(self, position) for position in range(len(self.outputs)))
+
+    @cached_property
+    def namer(self) -> Namer:
+        """Who knows which words of these texts are names."""
+        return Namer.of([*self.outputs, *self.evalset.sources])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names that occur in the outputs, each once: what ``swap-names`` puts in place of others."""
+        return tuple(dict.fromkeys(text[a:b] for text in self.outputs for a, b in self.namer.spans(text)))
+
+
+@dataclass(frozen=True)
+class Item:
+    """One output with everything around it."""
+
+    system: SystemOutputs = field(repr=False)
+    position: int
+
+    @cached_property
+    def output(self) -> str:
+        return self.system.outputs[self.position]
+
+    @property
+    def source(self) -> str:
+        return self.system.evalset.sources[self.position]
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        references = self.system.evalset.references
+        return references[self.position] if references else ()
+
+    def other(self, rng: Rng) -> int:
+        """The position of another item, each as likely as the next; this one's where there is no other."""
+        n = len(self.system.outputs)
+        return int(self.position + 1 + rng.integers(n - 1)) % n if n > 1 else self.position
+
+
+Rewrite = Callable[[Item, Rng], str | Rewritten]
+Function = TypeVar("Function", bound=Callable[..., str | Rewritten])
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A named way to rewrite outputs. ``expected`` is what should happen to the score of a sound metric."""
+
+    name: str
+    rewrite: Rewrite = field(repr=False)
+    expected: Expected
+    what: str
+    random: bool = True  # False: every trial writes the same, so one is measured
+    needs: Needs = frozenset()
+    paper: bool = False  # one of the six of Tanprasert & Kauchak (2021)
+
+    def apply(self, system: SystemOutputs, rng: Rng) -> list[str]:
+        """Every output, rewritten."""
+        rewritten = (self.rewrite(item, rng) for item in system.items)
+        return [text if isinstance(text, str) else text.text for text in rewritten]
+
+    def records(self, system: SystemOutputs, rng: Rng) -> list[Rewritten]:
+        """The texts that ``apply`` gives with the same random numbers, each with what was changed in it."""
+        rewritten = ((item.output, self.rewrite(item, rng)) for item in system.items)
+        return [text if isinstance(text, Rewritten) else Rewritten.between(output, text) for output, text in rewritten]
+
+
+ATTACKS: dict[str, Attack] = {}
+
+
+def attack(
+    name: str, expected: Expected, what: str, *, word: str = "", **stated: Any
+) -> Callable[[Function], Function]:
+    """Register the function below as an attack; with a ``word``, which it then takes beside item and generator."""
+
+    def register(function: Function) -> Function:
+        rewrite = partial(function, word=word) if word else function
+        ATTACKS[name] = Attack(name, rewrite, expected, what, **stated)
+        return function
+
+    return register
+
+
 _of_the_paper = partial(attack, expected="worse", paper=True)
 
 
@@ -43,8 +201,7 @@ def insert(output: str, word: str, rng: Rng) -> str:
     words = output.split()
     if not words:
         return output
-    words.insert(int(rng.integers(1, len(words))) if len(words) > 1 else 1, word)
-    return " ".join(words)
+    return " ".join(insert_words(words, [int(rng.integers(1, len(words))) if len(words) > 1 else 1], word))
 
 
 # Decorators are applied from the last to the first: the attacks are listed in the order of the paper.
@@ -55,33 +212,27 @@ def insert_anywhere(item: Item, rng: Rng, word: str) -> str:
 
 
 @_of_the_paper("replace-longest", random=False, what='"the" in place of the longest word')
-def replace_longest(item: Item, rng: Rng) -> str:
-    return _without_longest(item.output)
+def lose_longest(item: Item, rng: Rng) -> str:
+    return _replace_longest(item.output)
 
 
 @_of_the_paper("replace-rand-the", what='"the" in place of a word', word="the")
 @_of_the_paper("replace-rand-period", what="a full stop in place of a word", word=".")
 def replace_any(item: Item, rng: Rng, word: str) -> str:
     words = item.output.split()
-    if not words:
-        return item.output
-    words[int(rng.integers(len(words)))] = word
-    return " ".join(words)
+    return " ".join(replace_words(words, [int(rng.integers(len(words)))], word)) if words else item.output
 
 
 @_of_the_paper(
     "random-period+replace-longest", what='a full stop between two words, and "the" in place of the longest word'
 )
 def insert_and_replace(item: Item, rng: Rng) -> str:
-    return _without_longest(insert(item.output, ".", rng))
+    return _replace_longest(insert(item.output, ".", rng))
 
 
-def _without_longest(output: str) -> str:
+def _replace_longest(output: str) -> str:
     words = output.split()
-    if not words:
-        return output
-    words[words.index(max(words, key=len))] = "the"
-    return " ".join(words)
+    return " ".join(replace_longest(words, "the")) if words else output
 
 
 @attack("copy-source", "worse", "the source, not simplified at all", random=False, needs=_SOURCE)
@@ -107,7 +258,7 @@ def drop_words(item: Item, rng: Rng) -> str:
 @attack("shuffle", "worse", "the words in random order")
 def shuffle(item: Item, rng: Rng) -> str:
     words, joint = units(item.output)
-    return joint.join(words[place] for place in rng.permutation(len(words))) if len(words) > 1 else item.output
+    return joint.join(shuffle_words(words, rng)) if len(words) > 1 else item.output
 
 
 @attack("repeat-clause", "worse", "one clause said twice")
@@ -116,7 +267,7 @@ def repeat_clause(item: Item, rng: Rng) -> str:
     clauses = [match for match in _CLAUSE.finditer(text) if spans(match[0])]
     if not clauses:
         return text
-    clause = clauses[int(rng.integers(len(clauses)))]
+    clause = pick(clauses, rng)
     # Tokenised text has a space before its punctuation, and the comma follows suit.
     comma = " , " if clause[0][-1].isspace() and clause.end() < len(text) else ", "
     return text[: clause.end()].rstrip() + comma + clause[0].strip() + text[clause.start() + len(clause[0].rstrip()) :]
@@ -133,7 +284,7 @@ def swap_names(item: Item, rng: Rng) -> Rewritten:
         if name not in others and pool:
             # One of as many words, if there is any: "New York" is no name for a person, but as long as one.
             alike = [other for other in pool if other.count(" ") == name.count(" ")] or pool
-            others[name] = alike[int(rng.integers(len(alike)))]
+            others[name] = pick(alike, rng)
             pool.remove(others[name])
     return Rewritten.of(text, [(start, end, others.get(text[start:end], text[start:end])) for start, end in places])
 
@@ -156,7 +307,7 @@ def swap_numbers(item: Item, rng: Rng) -> Rewritten:
 def negate(item: Item, rng: Rng) -> Rewritten:
     text = item.output
     if negated := _NOT.search(text):
-        return Rewritten.of(text, [(*negated.span(), _affirmed(negated))])
+        return Rewritten.of(text, [(*negated.span(), _affirm(negated))])
     if auxiliary := _AUXILIARY.search(text):
         return Rewritten.of(text, [(auxiliary.end(), auxiliary.end(), " not")])
     if not _LATIN.search(text):
@@ -167,7 +318,7 @@ def negate(item: Item, rng: Rng) -> Rewritten:
     return Rewritten.of(text, [(head, head + 1, f"It is not true that {opening}")])
 
 
-def _affirmed(negated: re.Match[str]) -> str:
+def _affirm(negated: re.Match[str]) -> str:
     verb = negated[1] or negated[2] or ""
     return like("will" if verb.lower() == "wo" else "can", verb) if verb else ""
 
@@ -201,8 +352,7 @@ def double_spaces(item: Item, rng: Rng) -> str:
 
 @attack("insert-rare-word", "worse", "a rare word between two words")
 def insert_rare_word(item: Item, rng: Rng) -> str:
-    rare = lists().rare
-    return insert(item.output, rare[int(rng.integers(len(rare)))], rng)
+    return insert(item.output, pick(lists().rare, rng), rng)
 
 
 @attack("other-output", "worse", "the output for another item")
@@ -212,8 +362,7 @@ def other_output(item: Item, rng: Rng) -> str:
 
 @attack("other-reference", "worse", "a reference of another item", needs=_REFERENCES)
 def other_reference(item: Item, rng: Rng) -> str:
-    references = item.system.evalset.references[item.other(rng)]
-    return references[int(rng.integers(len(references)))]
+    return pick(item.system.evalset.references[item.other(rng)], rng)
 
 
 @attack("hallucinate", "worse", "a clause at the end that the source does not say")
@@ -223,15 +372,13 @@ def hallucinate(item: Item, rng: Rng) -> Rewritten:
     end = closing.start() if closing else len(text)
     if not text[:end].strip():
         return Rewritten(text)
-    clauses = lists().clauses
     comma = " , " if text[end:].strip() and text[end].isspace() else ", "  # as the text has its punctuation
-    return Rewritten.of(text, [(end, end, comma + clauses[int(rng.integers(len(clauses)))])])
+    return Rewritten.of(text, [(end, end, comma + pick(lists().clauses, rng))])
 
 
 @attack("refusal", "worse", "a sentence that declines to answer, as chat models write them")
 def refusal(item: Item, rng: Rng) -> str:
-    refusals = lists().refusals
-    return refusals[int(rng.integers(len(refusals)))]
+    return pick(lists().refusals, rng)
 
 
 @attack("empty", "worse", "nothing at all", random=False)
@@ -247,13 +394,12 @@ def repeat_five_times(item: Item, rng: Rng) -> Rewritten:
 
 @attack("chatty-opening", "worse", 'before it, an opening as chat models write: "Sure, here is a simpler version:"')
 def chatty_opening(item: Item, rng: Rng) -> Rewritten:
-    openings = lists().openings
-    return _wrapped(item.output, f"{openings[int(rng.integers(len(openings)))]} ", "")
+    return _wrap(item.output, f"{pick(lists().openings, rng)} ", "")
 
 
 @attack("markdown-wrapper", "worse", "in bold under a heading of Markdown, as chat models write", random=False)
 def markdown_wrapper(item: Item, rng: Rng) -> Rewritten:
-    return _wrapped(item.output, "## Simplified text\n\n**", "**")
+    return _wrap(item.output, "## Simplified text\n\n**", "**")
 
 
 @attack("json-wrapper", "worse", "as the value of a field in JSON", random=False)
@@ -261,7 +407,7 @@ def json_wrapper(item: Item, rng: Rng) -> str:
     return json.dumps({"simplified": item.output}, ensure_ascii=False) if item.output.strip() else item.output
 
 
-def _wrapped(text: str, before: str, after: str) -> Rewritten:
+def _wrap(text: str, before: str, after: str) -> Rewritten:
     return Rewritten.of(text, [(0, 0, before), (len(text), len(text), after)]) if text.strip() else Rewritten(text)
 
 
@@ -277,8 +423,7 @@ def commoner_synonyms(item: Item, rng: Rng) -> Rewritten:
 
 @attack("oracle", "better", "a reference of the item itself", needs=_REFERENCES)
 def oracle(item: Item, rng: Rng) -> str:
-    references = item.references
-    return references[int(rng.integers(len(references)))]
+    return pick(item.references, rng)
 
 
 def _exchange(text: str, others: dict[str, str]) -> Rewritten:
@@ -286,3 +431,61 @@ def _exchange(text: str, others: dict[str, str]) -> Rewritten:
     return Rewritten.of(
         text, [(start, end, like(others[word.lower()], word)) for start, end, word in words if word.lower() in others]
     )
+
+
+def units(text: str) -> tuple[list[str], str]:
+    """The words of a text and what joins them: chunks and a space, or, where no spaces are written, characters.
+
+    >>> units("The cat sat.")
+    (['The', 'cat', 'sat.'], ' ')
+    >>> units("我很好。")
+    (['我', '很', '好', '。'], '')
+    """
+    chunks = text.split()
+    if len(chunks) != 1 or chunks[0].isascii() or len(spans(chunks[0])) < 2:
+        return chunks, " "
+    cuts = sorted({0, len(chunks[0]), *(edge for span in spans(chunks[0]) for edge in span)})
+    return [chunks[0][a:b] for a, b in itertools.pairwise(cuts)], ""
+
+
+def like(word: str, model: str) -> str:
+    """``word`` with its first letter as large as that of ``model``."""
+    return word[:1].upper() + word[1:] if model[:1].isupper() else word
+
+
+def listing() -> Listing:
+    """The attacks that come with plainly, and what a sound metric makes of each."""
+    rows = tuple(
+        {"attack": attack.name, "expected": attack.expected, "what": attack.what, "paper": attack.paper}
+        for attack in ATTACKS.values()
+    )
+    headings = {"attack": "attack", "expected": "should be", "what": "what stands in for an output"}
+    return Listing({"schema": "plainly.audit/1", "attacks": list(rows)}, rows, headings)
+
+
+def resolve_attacks(names: str | Sequence[str | Attack], evalset: EvalSet) -> list[Attack]:
+    """The attacks that the names mean. ``all`` and ``paper`` leave out what the data does not allow."""
+    attacks: dict[str, Attack] = {}
+    for name in registry.split_specs(names) if isinstance(names, str) else names:
+        if isinstance(name, Attack):
+            attacks[name.name] = name
+        elif name in ("all", "paper"):
+            group = (attack for attack in ATTACKS.values() if name == "all" or attack.paper)
+            attacks |= {attack.name: attack for attack in group if not _lacks(attack, evalset)}
+        elif name in ATTACKS:
+            if lacking := _lacks(ATTACKS[name], evalset):
+                raise BadInput(f"The attack {name} needs {lacking}, and none were given.")
+            attacks[name] = ATTACKS[name]
+        else:
+            raise UnknownName("attack", name, ("all", "paper", *ATTACKS), see="plainly audit --list")
+    if not attacks:
+        raise BadInput("No attack was chosen. See: plainly audit --list")
+    return list(attacks.values())
+
+
+def _lacks(attack: Attack, evalset: EvalSet) -> str:
+    if "source" in attack.needs and not evalset.has_sources:
+        return "sources"
+    if "references" in attack.needs and not evalset.reference_counts.all():
+        return "a reference for each item"
+    return ""

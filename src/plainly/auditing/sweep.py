@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from plainly.auditing.attack import Attack, Rewritten, SystemOutputs
+from plainly.auditing.attacks import Attack, Rewritten, SystemOutputs
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Metrics

@@ -1,11 +1,9 @@
-"""The words that attacks work with: the small lists that this project wrote, and where words stand in a text."""
+"""The words that attacks work with: small lists that this project wrote."""
 
 import functools
-import itertools
 from dataclasses import dataclass
 
 from plainly.core.files import read_shipped
-from plainly.text.words import spans
 
 
 @dataclass(frozen=True)
@@ -41,23 +39,3 @@ def lists() -> Lists:
 
 def _lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in text.splitlines() if line)
-
-
-def units(text: str) -> tuple[list[str], str]:
-    """The words of a text and what joins them: chunks and a space, or, where no spaces are written, characters.
-
-    >>> units("The cat sat.")
-    (['The', 'cat', 'sat.'], ' ')
-    >>> units("我很好。")
-    (['我', '很', '好', '。'], '')
-    """
-    chunks = text.split()
-    if len(chunks) != 1 or chunks[0].isascii() or len(spans(chunks[0])) < 2:
-        return chunks, " "
-    cuts = sorted({0, len(chunks[0]), *(edge for span in spans(chunks[0]) for edge in span)})
-    return [chunks[0][a:b] for a, b in itertools.pairwise(cuts)], ""
-
-
-def like(word: str, model: str) -> str:
-    """``word`` with its first letter as large as that of ``model``."""
-    return word[:1].upper() + word[1:] if model[:1].isupper() else word

@@ -4,9 +4,9 @@ import argparse
 from pathlib import Path
 
 from plainly.auditing import audit
-from plainly.auditing.catalogue import listing
+from plainly.auditing.attacks import listing
+from plainly.auditing.outcome import DEFAULT_TABLES, TABLES
 from plainly.auditing.sweep import LEVELS, SEED
-from plainly.auditing.tables import DEFAULT_TABLES, TABLES
 from plainly.cli import inputs
 from plainly.cli.options import number
 from plainly.cli.progress import bar

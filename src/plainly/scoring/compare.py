@@ -14,7 +14,7 @@ import numpy.typing as npt
 from plainly.core.errors import BadInput, UnknownName, check_choice, check_count
 from plainly.core.evalset import Absent, EvalSet
 from plainly.core.formatting import counted
-from plainly.core.metric import Floats, Metric, Metrics
+from plainly.core.metric import Better, Floats, Metric, Metrics
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
 from plainly.core.sampling import Sampling

@@ -90,8 +90,7 @@ def run(args: argparse.Namespace) -> Result | int:
 
 
 def _quality(args: argparse.Namespace) -> Result | int:
-    from plainly_lab.training.judge_training import pair_corpus
-    from plainly_lab.training.pairs import PairCorpus
+    from plainly_lab.training.pairs import PairCorpus, prepare
     from plainly_lab.training.recipe import SHIPPED, JudgeRecipe
 
     if args.documents:
@@ -99,7 +98,7 @@ def _quality(args: argparse.Namespace) -> Result | int:
     recipe = JudgeRecipe.read(args.recipe or SHIPPED).changed(epochs=args.epochs, seed=args.seed)
     if not args.prepare:
         _need_encoder(args)
-    corpus = PairCorpus.load(Path(args.corpus)) if args.corpus else pair_corpus(recipe)
+    corpus = PairCorpus.load(Path(args.corpus)) if args.corpus else prepare(recipe)
     if args.prepare:
         corpus.save(Path(args.prepare))
         say(f"Wrote {len(corpus.sound)} sound and {len(corpus.rated)} rated pairs to {args.prepare}")

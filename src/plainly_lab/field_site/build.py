@@ -77,7 +77,7 @@ def field(
         before=before,
         progress=progress,
     )
-    from plainly_lab.field_site.site import pages
+    from plainly_lab.field_site.pages import pages
 
     files, written = [], 0
     for name, content in pages(surveyed, progress):

@@ -1,11 +1,11 @@
-"""The pieces of work that the field is made of, each of which is done once and kept: JSON in, JSON out."""
+"""The pieces of work that the field is made of, each of which is done once and kept as JSON."""
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
 
 from plainly import data
@@ -14,9 +14,7 @@ from plainly.core import registry
 from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
 from plainly.core.progress import Tell
-from plainly.core.result import Record
 from plainly.core.sampling import Sampling
-from plainly.core.tables import jsonable
 from plainly.data import diagnose
 from plainly.io.faults.content import reference_systems
 from plainly.people import read_ratings
@@ -28,12 +26,14 @@ from plainly.scoring.comparisons import DECIDING, Comparisons
 from plainly.scoring.evaluate import estimated
 from plainly.scoring.score_file import open_saved
 from plainly.scoring.scores import Evaluation, Scores
+from plainly_lab.field_site.findings import Agreement, Doubts, MetricAudit, Paper, Standing, Standings
 from plainly_lab.field_site.plan import DEMO, family, is_learned, systems, written
 from plainly_lab.grids.grid_file import safe
 from plainly_lab.reproductions import reproduce
 from plainly_lab.reproductions.cells import published
 
 LICENSED = ("fkgl-gaming",)  # papers whose outputs are not public
+Finding = Standings | Doubts | MetricAudit | tuple[Agreement, ...] | Paper
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,18 @@ class FieldTask:
         return folder / f"{self.kind}-{safe('-'.join(filter(None, (self.name, self.spec))))}.json"
 
 
-def kept(task: FieldTask, folder: Path) -> Record | None:
+def load_finding(task: FieldTask, folder: Path) -> Finding | None:
     """The result of a task, if it was done before on the same data in the same way."""
     try:
-        saved = json.loads(task.kept_in(folder).read_text(encoding="utf-8"))
-        return dict(saved["value"]) if saved["key"] == task.key else None
+        saved = json.loads(task.kept_in(folder).read_bytes())
+        return _convert(task, saved["value"]) if saved["key"] == task.key else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _convert(task: FieldTask, value: object) -> Finding:
+    finding: Finding = msgspec.convert(value, KINDS[task.kind].__annotations__["return"])
+    return finding
 
 
 def sharing(tasks: Sequence[FieldTask]) -> list[list[FieldTask]]:
@@ -73,16 +78,17 @@ def sharing(tasks: Sequence[FieldTask]) -> list[list[FieldTask]]:
 
 @dataclass(frozen=True)
 class FieldWork:
-    """Does tasks and keeps each one's result, so that whoever is stopped goes on where he was."""
+    """Does tasks and saves each one's result, so that a run that was stopped resumes where it was."""
 
     folder: Path
 
-    def __call__(self, task: Sequence[FieldTask], tell: Tell) -> dict[FieldTask, Record]:
-        done: dict[FieldTask, Record] = {}
+    def __call__(self, task: Sequence[FieldTask], tell: Tell) -> dict[FieldTask, Finding]:
+        done: dict[FieldTask, Finding] = {}
         for piece in task:
-            done[piece] = jsonable(KINDS[piece.kind](piece))
-            saved = json.dumps({"key": piece.key, "value": done[piece]}, ensure_ascii=False)
-            write_whole(piece.kept_in(self.folder), saved)
+            # NumPy's numbers become Python's, here as when they are read from the cache.
+            value = msgspec.to_builtins(KINDS[piece.kind](piece), enc_hook=lambda number: number.tolist())
+            write_whole(piece.kept_in(self.folder), json.dumps({"key": piece.key, "value": value}, ensure_ascii=False))
+            done[piece] = _convert(piece, value)
             tell(1)
         return done
 
@@ -92,10 +98,10 @@ def texts(name: str) -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
     return data.demo() if name == DEMO else (data.load(name), data.outputs_of(name, systems(name)))
 
 
-def _standings(task: FieldTask) -> Record:
+def _standings(task: FieldTask) -> Standings:
     """Every system of a set by one metric: score, interval, cluster, and who cannot be told from the best."""
     saved = open_saved(task.path)
-    people = reference_systems(*texts(task.name))  # whoever scores against himself is no winner
+    people = reference_systems(*texts(task.name))  # a reference that is scored against itself is not ranked
     scores = {system: of_system[task.spec] for system, of_system in saved.systems.items() if system not in people}
     trained = {system: [name for name in scores if family(name) == system] for system in map(family, scores)}
     pooled = {
@@ -109,28 +115,28 @@ def _standings(task: FieldTask) -> Record:
     for rank, system in enumerate(evaluation.ranking(task.spec), 1):
         of_system = evaluation[system][task.spec]
         told = comparisons is None or system == best or comparisons.pair(task.spec, best, system).significant
-        of_systems.append(
-            {
-                "system": system,
-                "rank": rank,
-                "cluster": next((at for at, names in enumerate(clusters, 1) if system in names), None),
-                "best": system == best,
-                "tied": not told,
-                **{name: value for name, value in of_system.json().items() if name not in ("parts", "method")},
-                "seeds": [float(scores[name]) for name in trained[system]] if len(trained[system]) > 1 else [],
-            }
+        seeds = [float(scores[name]) for name in trained[system]]
+        standing = Standing(
+            system=system,
+            rank=rank,
+            cluster=next((at for at, names in enumerate(clusters, 1) if system in names), None),
+            best=system == best,
+            tied=not told,
+            **{name: value for name, value in of_system.json().items() if name not in ("parts", "method")},
+            seeds=tuple(seeds) if len(seeds) > 1 else (),
         )
+        of_systems.append(standing)
     metric = evaluation.metrics[task.spec]  # as the set has it: with a target, its distance is the headline
-    return {
-        "better": metric.better,
-        "output": metric.outputs[0],
-        "systems": of_systems,
-        "clusters": len(clusters),
-        "test": comparisons.deciding if comparisons else None,
-        "draws": (comparisons.further or comparisons.trials) if comparisons else None,
-        "pairs": comparisons.family(task.spec) if comparisons else 0,
-        "method": next(iter(evaluation[best][task.spec].intervals.values())).method if evaluation.n > 1 else None,
-    }
+    return Standings(
+        better=metric.better,
+        output=metric.outputs[0],
+        systems=tuple(of_systems),
+        clusters=len(clusters),
+        test=comparisons.deciding if comparisons else None,
+        draws=(comparisons.further or comparisons.trials) if comparisons else None,
+        pairs=comparisons.family(task.spec) if comparisons else 0,
+        method=next(iter(evaluation[best][task.spec].intervals.values())).method if evaluation.n > 1 else None,
+    )
 
 
 def _pooled(system: str, scores: Sequence[Scores]) -> Scores:
@@ -149,7 +155,7 @@ def _compared(evaluation: Evaluation) -> Comparisons | None:
     return compare(evaluation, tests=(DECIDING,), advice=False)
 
 
-def _warnings(task: FieldTask) -> Record:
+def _warnings(task: FieldTask) -> Doubts:
     """What is odd about the texts of a set, and which scores the habits of systems make misleading."""
     evalset, outputs = texts(task.name)
     specs = task.spec.split("\n")
@@ -164,20 +170,18 @@ def _warnings(task: FieldTask) -> Record:
         system: alarms(metrics, [replace(habit, systems={system: habit.systems[system]}) for habit in measured])
         for system in dict.fromkeys(system for alarm in rung for system in alarm.systems)
     }
-    return {
-        "items": len(evalset),
-        "references": sorted(set(map(int, evalset.reference_counts))),
-        "documents": len(set(evalset.groups)) if evalset.groups else None,
-        "warnings": [{"code": note.code, "where": note.where, "message": note.message} for note in notes],
-        "alarms": [
-            {"metric": alarm.metric, "systems": list(alarm.systems), "message": alarm.message} for alarm in rung
-        ],
-        "alarms_of": {system: [f"{alarm.metric}: {alarm.message}" for alarm in of] for system, of in alone.items()},
-        "reference_systems": sorted(reference_systems(evalset, first)),
-    }
+    return Doubts(
+        items=len(evalset),
+        references=tuple(sorted(set(map(int, evalset.reference_counts)))),
+        documents=len(set(evalset.groups)) if evalset.groups else None,
+        warnings=tuple(notes),
+        alarms=tuple(rung),
+        alarms_of={system: tuple(f"{alarm.metric}: {alarm.message}" for alarm in of) for system, of in alone.items()},
+        reference_systems=tuple(sorted(reference_systems(evalset, first))),
+    )
 
 
-def _audit(task: FieldTask) -> Record:
+def _audit(task: FieldTask) -> MetricAudit:
     """What a metric can be fooled by, on some items of some systems."""
     settings = written()["audit"]
     evalset, outputs = data.load(settings["set"]), data.outputs_of(settings["set"], settings["systems"])
@@ -189,54 +193,50 @@ def _audit(task: FieldTask) -> Record:
         levels=settings["levels"],
         trials=settings["trials_by_model" if is_learned(task.spec) else "trials"],
     )
-    payload = result.json()
-    (of_metric,) = payload["metrics"]
-    what = {attack["attack"]: attack["what"] for attack in payload["attacks"]}
-    return {
-        "test_set": settings["set"],
-        "systems": settings["systems"],
-        **{name: payload[name] for name in ("items", "trials", "seed")},
-        "signature": of_metric["signature"],
-        "verdict": of_metric["verdict"],
-        "effects": [{**effect, "what": what[effect["attack"]]} for effect in of_metric["effects"]],
-    }
+    design = result.sweep.design
+    (verdict,) = result.verdicts.values()
+    return MetricAudit(
+        test_set=settings["set"],
+        systems=tuple(settings["systems"]),
+        items=len(design.evalset),
+        trials=design.trials,
+        seed=design.seed,
+        signature=result.sweep.signatures[verdict.metric],
+        verdict=result.paragraphs[verdict.metric],
+        effects=verdict.effects,
+    )
 
 
-def _people(task: FieldTask) -> Record:
+def _people(task: FieldTask) -> tuple[Agreement, ...]:
     """Whom a metric agrees with: correlations with ratings, output by output and system by system."""
     dimensions = written()["ratings"][task.name]
     judgements = read_ratings(task.name)
     if "references" in registry.metric(task.spec).needs and not judgements.references:
-        return {"rows": [], "why": f"{task.name} has no references"}
+        return ()
     scores = score_units(judgements, judgements[dimensions[0]].units(), [task.spec])
     result = correlate_metrics(
         judgements, [scores], dimensions=dimensions, statistics=("pearson",), compare=False
     )  # fmt: skip
-    rows = [
-        {**row.record(), "ratings": task.name, "signature": scores[task.spec].signature}
-        for row in result.rows
-        if row.slice == "all"
-    ]
-    return {"rows": rows, "why": ""}
+    signature = str(scores[task.spec].signature)
+    return tuple(Agreement(task.name, signature, row) for row in result.rows if row.slice == "all")
 
 
-def _paper(task: FieldTask) -> Record:
+def _paper(task: FieldTask) -> Paper:
     """A paper's numbers computed again: as published, with its files' artefacts, and without."""
     printed = published(task.name)
-    known = [f"{name}: {scoring['recipe']}" for name, scoring in printed.get("scorings", {}).items()]
-    paper: Record = {"title": printed["title"], "cells": [], "conclusions": [], "known": known, "why": ""}
+    known = tuple(f"{name}: {scoring['recipe']}" for name, scoring in printed.get("scorings", {}).items())
+    paper = Paper(task.name, printed["title"], known=known)
     if task.name in LICENSED and not task.path:
         use = "plainly field --newsela DIR"
-        return paper | {"why": f"What its systems wrote is licensed and cannot be fetched. Who has it: {use}."}
+        return replace(paper, why=f"What its systems wrote is licensed and cannot be fetched. Who has it: {use}.")
     try:
         reproduction = reproduce(task.name, processes=1, outputs=task.path or None)
     except ImportError as error:
-        return paper | {"why": f"A package is missing: {error}."}
-    cells = [{**cell.json(), "decimals": cell.decimals} for cell in reproduction.cells]
-    return paper | {"cells": cells, "conclusions": list(reproduction.conclusions)}
+        return replace(paper, why=f"A package is missing: {error}.")
+    return replace(paper, cells=reproduction.cells, conclusions=tuple(reproduction.conclusions))
 
 
-KINDS: dict[str, Callable[[FieldTask], Any]] = {
+KINDS: dict[str, Callable[[FieldTask], Finding]] = {
     "standings": _standings,
     "warnings": _warnings,
     "audit": _audit,

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from plainly.auditing.catalogue import chosen
+from plainly.auditing.attacks import resolve_attacks
 from plainly.auditing.sweep import Sweep, sweep
 from plainly.core.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
@@ -162,7 +162,7 @@ def _sweep(files: dict[str, tuple[str, ...]], options: RecipeOptions) -> Sweep:
         evalset,
         {system: files[system] for system in systems},
         [PaperFkgl() if spec == PaperFkgl.name else spec for spec in specs],
-        chosen("paper", evalset),
+        resolve_attacks("paper", evalset),
         trials=options.trials,
         seed=options.seed,
         engine=engine("local", processes=options.processes),

@@ -20,10 +20,8 @@ from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.learned import encoder
 from plainly.learned.cefr import FILE, Head, LevelReader, averaged, save, sentence_features
-from plainly_lab.training.documents import close_up
-from plainly_lab.training.levels import cut, part
+from plainly_lab.training.documents import close_up, cut_sentences, split_by_article
 from plainly_lab.training.recipe import Recipe
-from plainly_lab.training.ridge import shrunk
 
 _RATED = ("cefr-sp/wiki-auto", "readme/english")
 _ARTICLES = "onestopenglish/texts"
@@ -33,6 +31,20 @@ _SENTENCE_RIDGE, _TEXT_RIDGE, _LAST_RIDGE = 5000.0, 300.0, 1.0
 _VALUES_RIDGE = 50.0  # of the model's own values among the features of a sentence
 _SHORTEST, _LONGEST = 3, 10
 _WEIGHTS = {"cefr-sp/wiki-auto": 1.0, "readme/english": 0.5}
+
+
+def fit_ridge(features: Floats, values: Floats, ridge: float | Floats, weights: Floats | None = None) -> Head:
+    """The head that says these values; ``ridge`` weighs its squared coefficients beside the summed squared errors.
+
+    Every feature is brought to unit variance first.
+    """
+    weights = np.ones(len(values)) if weights is None else weights
+    centre, spread = np.average(features, axis=0, weights=weights), features.std(axis=0) + 1e-6
+    scaled, mean = (features - centre) / spread, np.average(values, weights=weights)
+    products = (scaled * weights[:, None]).T @ scaled
+    products[np.diag_indices_from(products)] += ridge
+    slopes = np.linalg.solve(products, (scaled * weights[:, None]).T @ (values - mean)) / spread
+    return Head(slopes, np.array(mean - slopes @ centre))
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,7 +128,7 @@ def _sentence_head(rated: _Rated) -> Head:
     weights = np.array([_WEIGHTS.get(str(name), 0.0) for name in rated.names])[learnt]
     ridge = np.full(rated.features.shape[1], _SENTENCE_RIDGE)
     ridge[rated.values] = _VALUES_RIDGE
-    head = shrunk(rated.features[learnt], rated.levels[learnt], ridge, weights)
+    head = fit_ridge(rated.features[learnt], rated.levels[learnt], ridge, weights)
     stretches = [
         rated.levels[chosen].std() / head(rated.features[chosen]).std()
         for chosen in (rated.of("dev", name) for name in _RATED)
@@ -130,9 +142,9 @@ def _stretches(model: encoder.Encoder) -> tuple[Floats, Floats, npt.NDArray[np.b
     from plainly import data
 
     table = data.table(_ARTICLES)
-    levelled = cut(table["article"], table["level"], table["text"], scale=_ANCHORS)
+    levelled = cut_sentences(table["article"], table["level"], table["text"], scale=_ANCHORS)
     recipe = Recipe.read("shipped")
-    parts = part(levelled, valid=recipe.valid, test=recipe.test, seed=recipe.seed)
+    parts = split_by_article(levelled, valid=recipe.valid, test=recipe.test, seed=recipe.seed)
     unseen_articles = {*parts.valid.articles, *parts.test.articles}
     features = sentence_features(model, levelled.sentences)
     rng = np.random.default_rng(recipe.seed)
@@ -161,10 +173,10 @@ def _text_head(model: encoder.Encoder, features: Floats, levels: Floats, fresh: 
     width = features.shape[1]
     vector = _vector(model, features)
     seen = ~fresh
-    first = shrunk(features[seen, vector:], levels[seen], _TEXT_RIDGE)
+    first = fit_ridge(features[seen, vector:], levels[seen], _TEXT_RIDGE)
     estimate = vector - len(model.heads) + model.heads.index("sle")
     both = np.column_stack([first(features[fresh, vector:]), features[fresh, estimate]])
-    last = shrunk(both, levels[fresh], _LAST_RIDGE)
+    last = fit_ridge(both, levels[fresh], _LAST_RIDGE)
     weights = np.zeros(width)
     weights[vector:] = last.weights[0] * first.weights
     weights[estimate] += last.weights[1]

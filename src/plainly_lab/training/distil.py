@@ -5,6 +5,7 @@ and agree about simplicity. Teachers are kept as files, so that a run that was c
 several machines can each train one.
 """
 
+import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,12 +22,18 @@ from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
 from plainly.core.metric import Floats
 from plainly.core.progress import Progress, no_progress
-from plainly_lab.training import examples as make
-from plainly_lab.training.documents import LevelledTexts
-from plainly_lab.training.estimator import Estimator, encode, load_encoder, predict, widen
-from plainly_lab.training.fit import fit, judge, kept
-from plainly_lab.training.levels import HeldOutQuality, Parts, part
-from plainly_lab.training.recipe import Recipe
+from plainly_lab.training import documents as make
+from plainly_lab.training.documents import (
+    HeldOutQuality,
+    LevelledSentences,
+    LevelledTexts,
+    Parts,
+    quality,
+    split_by_article,
+)
+from plainly_lab.training.fit import fit, load_or_compute, squared_errors
+from plainly_lab.training.models import Estimator, Places, encode_texts, load_encoder, predict_levels, widen
+from plainly_lab.training.recipe import FitSettings, Recipe
 
 
 class Trained(NamedTuple):
@@ -53,7 +60,7 @@ class TrainingRun:
     @cached_property
     def parts(self) -> Parts:
         recipe = self.recipe
-        return part(self.corpus.levelled, valid=recipe.valid, test=recipe.test, seed=recipe.seed)
+        return split_by_article(self.corpus.levelled, valid=recipe.valid, test=recipe.test, seed=recipe.seed)
 
     def train(self) -> Trained:
         """Train as the recipe says."""
@@ -62,7 +69,7 @@ class TrainingRun:
         name = "student" if recipe.teachers else "model"
         rows = self._taught() if recipe.teachers else self._labelled(recipe.seed)
         model, tokenizer = self._fresh(self.encoder, rows, seed=settings.seed)
-        loss = fit(
+        loss = fit_estimator(
             model,
             tokenizer,
             rows,
@@ -77,10 +84,11 @@ class TrainingRun:
         if recipe.ridge and self.corpus.rated is not None:
             rated = make.rated(self.corpus, turns=1)
             widen(model, tokenizer, rated, ridge=recipe.ridge, longest=settings.longest, device=self.device)
-        judged = {
-            name: judge(model, tokenizer, getattr(parts, name), settings, self.device) for name in ("valid", "test")
+        held_out = {
+            name: evaluate_estimator(model, tokenizer, getattr(parts, name), settings, self.device)
+            for name in ("valid", "test")
         }
-        return Trained(model, tokenizer, loss, judged)
+        return Trained(model, tokenizer, loss, held_out)
 
     def _taught(self) -> make.Examples:
         """What a student learns from: the teachers' average, and that of the experts on the second scale."""
@@ -98,16 +106,17 @@ class TrainingRun:
         An expert has learnt the second scale alone; its first column means nothing.
         """
         kind = "expert" if expert else "teacher"
-        return kept(self.directory / f"{kind}-{seed}.npy", lambda: self._estimates(kind, seed, expert=expert))
+        path = self.directory / f"{kind}-{seed}.npy"
+        return load_or_compute(path, lambda: self._estimates(kind, seed, expert=expert))
 
     def _estimates(self, kind: str, seed: int, *, expert: bool) -> Floats:
         rows = make.rated(self.corpus, turns=2) if expert else self._labelled([self.recipe.seed, seed])
         model, tokenizer = self._fresh((self.expert_encoder if expert else None) or self.encoder, rows, seed=seed)
         settings = replace(self.recipe.expert if expert else self.recipe.fit, seed=seed)
         name = f"{kind} {seed + 1} of {self.recipe.experts if expert else self.recipe.teachers}"
-        fit(model, tokenizer, rows, settings=settings, device=self.device, progress=self.progress, name=name)
-        tokens = encode(tokenizer, self._unlabelled(), longest=settings.longest)
-        return predict(model, tokens, device=self.device)
+        fit_estimator(model, tokenizer, rows, settings=settings, device=self.device, progress=self.progress, name=name)
+        tokens = encode_texts(tokenizer, self._unlabelled(), longest=settings.longest)
+        return predict_levels(model, tokens, device=self.device)
 
     def _labelled(self, seed: int | list[int]) -> make.Examples:
         return make.labelled(self.corpus, self.parts, self.recipe, rng=np.random.default_rng(seed))
@@ -143,3 +152,62 @@ def blended(targets: Floats, blend: float) -> Floats:
     first, second = targets[:, 0], targets[:, 1]
     turned = first.mean() - (second - second.mean()) / second.std() * first.std()
     return np.column_stack([(1 - blend) * first + blend * turned, targets[:, 1:]])
+
+
+def fit_estimator(
+    model: Estimator,
+    tokenizer: Any,
+    examples: make.Examples,
+    *,
+    settings: FitSettings,
+    device: torch.device,
+    validation: LevelledSentences | None = None,
+    checkpoint: Path | None = None,
+    progress: Progress = no_progress,
+    name: str = "model",
+) -> float:
+    """Train in place, stopped by the document-level error on the ``validation`` articles; returns the last loss."""
+    model.to(device)
+    original = copy.deepcopy(model.encoder).eval().requires_grad_(False) if settings.keep else None
+    texts = encode_texts(tokenizer, examples.texts, longest=settings.longest)
+    targets = torch.tensor(examples.targets, dtype=torch.float32, device=device)
+
+    def loss_of(chosen: Places) -> torch.Tensor:
+        tokens, mask = texts.batch(chosen, device)
+        values, layers = model(tokens, mask)
+        loss = squared_errors(values, targets[torch.tensor(chosen, device=device)], fewest=1).sum()
+        if original is not None:
+            with torch.no_grad():
+                before = original(input_ids=tokens, attention_mask=mask, output_hidden_states=True).hidden_states
+            at = settings.keep_layer
+            apart = 1 - torch.nn.functional.cosine_similarity(layers[at], before[at], dim=-1)
+            loss = loss + settings.keep * (apart * mask).sum() / mask.sum()
+        return loss
+
+    def batches(epoch: int) -> list[Places]:
+        order = np.random.default_rng([settings.seed, epoch]).permutation(len(texts))
+        return np.split(order, range(settings.batch, len(texts), settings.batch))
+
+    def validate() -> float:
+        assert validation is not None
+        return evaluate_estimator(model, tokenizer, validation, settings, device).doc_mae
+
+    return fit(
+        model,
+        loss_of,
+        batches,
+        examples=len(texts),
+        settings=settings,
+        validate=None if validation is None else validate,
+        checkpoint=checkpoint,
+        progress=progress,
+        name=name,
+    )
+
+
+def evaluate_estimator(
+    model: Estimator, tokenizer: Any, held_out: LevelledSentences, settings: FitSettings, device: torch.device
+) -> HeldOutQuality:
+    """The paper's measures on articles that were not trained on."""
+    tokens = encode_texts(tokenizer, held_out.sentences, longest=settings.longest)
+    return quality(predict_levels(model, tokens, device=device)[:, 0], held_out.levels, held_out.documents)

@@ -1,27 +1,34 @@
-"""What is trained on: levelled documents, and sentences rated on a second scale, prepared once and kept as one file.
+"""What the simplicity estimate learns from: sentences of levelled documents, softened labels, a second scale, examples.
 
-Preparing needs the data sets and the readability formulas; training needs only this file, so that a machine with a GPU
-but without a network can do it.
+Levelled documents are the same articles at several reading levels. A document's level is wrong for many of its
+sentences. Softening (Cripwell et al. 2023, section 2) spreads the labels of a level by how readable each sentence is,
+so that the labels of neighbouring levels overlap and a model can tell the sentences of one level apart.
+
+Preparing needs the data sets and the readability formulas; training needs only the file that ``LevelledTexts.save``
+writes, so that a machine with a GPU but without a network can do it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain, compress
+from itertools import chain, compress, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.files import read_whole, write_whole
+from plainly.core.metric import Floats
 from plainly.metrics.readability import Fkgl
-from plainly_lab.training.levels import LevelledSentences, cut
-from plainly_lab.training.recipe import SHIPPED
+from plainly.text.sentences import split
+from plainly_lab.training.harm import damage
+from plainly_lab.training.recipe import SHIPPED, Recipe
 
 # Texts of these sets are never trained on: metrics are judged on them.
 NEVER_TRAINED_ON = (
@@ -31,6 +38,143 @@ _COLUMNS = ("article", "level", "text")
 _CLOSE_UP = ((r" ([,.;:?!%)\]'’”])", r"\1"), (r"([(\[$£“‘]) ", r"\1"), (r" (n't|'s|'re|'ve|'ll|'d|'m)\b", r"\1"))
 _MARKS = re.compile(r"[\W_]+")
 _QUOTES = ((r"`` ?", '"'), (r" ?''", '"'))
+_LETTERS = re.compile(r"[^\W\d_]")
+_FEWEST_WORDS = 3  # shorter sentences are left out
+_CLAUSES = re.compile(r"(?:,|;|—| – |: )\s*|\s(?=(?:and|but|because|which|who|although|while|when|so)\s)")
+
+
+@dataclass(frozen=True)
+class LevelledSentences:
+    """Sentences in columns: the article each comes from, and the level of its document."""
+
+    sentences: tuple[str, ...]
+    articles: tuple[str, ...]
+    levels: Floats
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def __getitem__(self, mask: npt.NDArray[np.bool_]) -> LevelledSentences:
+        sentences, articles = (tuple(compress(column, mask)) for column in (self.sentences, self.articles))
+        return LevelledSentences(sentences, articles, self.levels[mask])
+
+    @property
+    def documents(self) -> tuple[tuple[str, float], ...]:
+        """The document of each sentence: an article at a level."""
+        return tuple(zip(self.articles, self.levels.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Train, validation and test sentences; no article is in two of them."""
+
+    train: LevelledSentences
+    valid: LevelledSentences
+    test: LevelledSentences
+
+
+def cut_sentences(
+    articles: Sequence[str],
+    levels: Sequence[float | str],
+    texts: Sequence[str],
+    *,
+    scale: Mapping[str, float] | None = None,
+) -> LevelledSentences:
+    """The sentences of documents. ``scale`` turns names of levels into numbers."""
+    rows: list[tuple[str, str, float]] = []
+    for number, (article, name, text) in enumerate(zip(articles, levels, texts, strict=True), 1):
+        try:
+            level = float((scale or {}).get(str(name), name))
+        except ValueError:
+            raise BadInput(
+                f"Document {number} has the level {name!r}, which is neither a number nor in the scale "
+                f"({', '.join(scale or ()) or 'none'}). Say what it stands for: "
+                "levels={'advanced': 0, 'elementary': 4}"
+            ) from None
+        for paragraph in text.splitlines():
+            rows += (
+                (" ".join(sentence.split()), article, level)
+                for sentence in split(paragraph)
+                if len(sentence.split()) >= _FEWEST_WORDS and _LETTERS.search(sentence)
+            )
+    if not rows:
+        raise BadInput("The levelled texts hold no sentences. Give a text for each document.")
+    sentences, articles, numbers = zip(*rows, strict=True)
+    return LevelledSentences(sentences, articles, np.array(numbers, dtype=np.float64))
+
+
+def split_by_article(levelled: LevelledSentences, *, valid: float, test: float, seed: int = 0) -> Parts:
+    """Split by article, so that no version of a validation or test article is trained on."""
+    names = sorted(set(levelled.articles))
+    order = np.random.default_rng(seed).permutation(len(names))
+    cuts = [round(len(names) * valid), round(len(names) * (valid + test))]
+    if min(cuts[0], cuts[1] - cuts[0], len(names) - cuts[1]) < 1:
+        raise BadInput(
+            f"{len(names)} articles cannot be split into training, validation ({valid:.0%}) and test ({test:.0%}): "
+            "each needs at least one. Give more articles or larger shares."
+        )
+    place = {names[at]: which for which, chosen in enumerate(np.split(order, cuts)) for at in chosen}
+    which = np.array([place[article] for article in levelled.articles])
+    return Parts(train=levelled[which == 2], valid=levelled[which == 0], test=levelled[which == 1])
+
+
+def soften(levels: Floats, grades: Floats, *, span: float = 2.0, exclude: float = 1.0) -> Floats:
+    """Spread the labels of each level over ``span``, the most readable sentences highest; NaN is left out of training.
+
+    ``grades`` are Flesch-Kincaid grades. Sentences in the lowest and highest ``exclude`` percent of a level's grades,
+    and sentences without a grade, are left out. The paper's levels lie 1 apart and its span is 2, so that each level
+    reaches its neighbours; give a larger span to levels that lie farther apart.
+    """
+    if span < 0 or not 0 <= exclude < 50:
+        raise BadInput(f"Softening needs span ≥ 0 and 0 ≤ exclude < 50, not span {span} and exclude {exclude}.")
+    labels = np.full(len(levels), np.nan)
+    for level in np.unique(levels):
+        members = np.flatnonzero((levels == level) & np.isfinite(grades))
+        if not len(members):
+            continue
+        low, high = np.percentile(grades[members], [exclude, 100 - exclude])
+        members = members[(grades[members] >= low) & (grades[members] <= high)]
+        readability = -grades[members]
+        reach = readability.max() - readability.min()
+        # Eq. 2; where all grades are equal there is nothing to spread.
+        scaled = span * (readability - readability.min()) / reach if reach > 0 else np.zeros(len(members))
+        labels[members] = scaled - scaled.mean() + level  # Eq. 3
+    return labels
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutQuality:
+    """The paper's three measures. Errors are against the documents' own levels, never against softened labels."""
+
+    mae: float
+    doc_mae: float
+    f1: float
+    sentences: int
+    documents: int
+
+
+def quality(estimates: Floats, levels: Floats, documents: Sequence[Hashable]) -> HeldOutQuality:
+    """Mean absolute error of sentences and of document averages, and weighted F1 after rounding to a level."""
+    known = np.unique(levels)
+    rounded = known[np.abs(estimates[:, None] - known).argmin(axis=1)]
+
+    def weighted_f1(level: float) -> float:
+        hits = ((rounded == level) & (levels == level)).sum()
+        estimated, true = (rounded == level).sum(), (levels == level).sum()
+        return float(true * (2 * hits / (estimated + true)))
+
+    numbers = {document: at for at, document in enumerate(dict.fromkeys(documents))}
+    which = np.array([numbers[document] for document in documents])
+    sizes = np.bincount(which)
+    average = np.bincount(which, weights=estimates) / sizes
+    truth = np.bincount(which, weights=levels) / sizes
+    return HeldOutQuality(
+        mae=float(np.abs(estimates - levels).mean()),
+        doc_mae=float(np.abs(average - truth).mean()),
+        f1=float(sum(map(weighted_f1, known)) / len(levels)),
+        sentences=len(levels),
+        documents=len(sizes),
+    )
 
 
 @dataclass(frozen=True)
@@ -147,7 +291,7 @@ def from_documents(
     sources: Sequence[str] = (),
 ) -> LevelledTexts:
     """Texts from documents and the names of their levels; sentences that are among ``held_out`` are left out."""
-    levelled = cut(articles, names, texts, scale=scale)
+    levelled = cut_sentences(articles, names, texts, scale=scale)
     secret = set(map(plain, held_out))
     levelled = levelled[np.array([plain(sentence) not in secret for sentence in levelled.sentences])]
     if rated is not None:
@@ -200,3 +344,92 @@ def texts_of(sets: Iterable[str]) -> Iterator[str]:
 def plain(text: str) -> str:
     """A text without case, spaces and punctuation: how texts are compared."""
     return _MARKS.sub("", text.casefold())
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Texts and a row of targets for each, one per head; NaN where a text has none."""
+
+    texts: tuple[str, ...]
+    targets: Floats
+
+    def __post_init__(self) -> None:
+        if self.targets.ndim != 2 or len(self.targets) != len(self.texts):
+            raise BadInput(f"{len(self.texts)} texts have targets of shape {self.targets.shape}; give a row for each.")
+
+    def __add__(self, other: Examples) -> Examples:
+        return Examples(self.texts + other.texts, np.concatenate([self.targets, other.targets]))
+
+
+def labelled(corpus: LevelledTexts, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> Examples:
+    """What a model learns from the labels themselves."""
+    grade = dict(zip(corpus.levelled.sentences, corpus.grades, strict=True))
+    train = parts.train
+    labels = train.levels
+    if recipe.softened:
+        grades = np.array([grade[sentence] for sentence in train.sentences])
+        labels = soften(train.levels, grades, span=recipe.span, exclude=recipe.exclude)
+    kept: list[int] = np.flatnonzero(np.isfinite(labels)).tolist()
+    width = len(corpus.heads)
+    rows = _on_first(tuple(train.sentences[i] for i in kept), labels[kept], width)
+    if corpus.rated is not None:
+        rows += rated(corpus, turns=recipe.repeats)
+    pairs = _neighbours(parts, kept)
+    if recipe.joined and pairs:
+        taken = [pairs[i] for i in rng.choice(len(pairs), size=int(recipe.joined * len(pairs)), replace=False)]
+        texts = tuple(f"{train.sentences[a]} {train.sentences[b]}" for a, b in taken)
+        rows += _on_first(texts, np.array([(labels[a] + labels[b]) / 2 - recipe.joined_cost for a, b in taken]), width)
+    return rows + damaged(rows, share=recipe.noise, rng=rng)
+
+
+def rated(corpus: LevelledTexts, *, turns: int) -> Examples:
+    """The training sentences of the second scale, ``turns`` times, every second time in tokenised form."""
+    if corpus.rated is None:
+        raise BadInput("These texts have no second scale to learn from.")
+    scale = corpus.rated.training
+    targets = np.full((len(scale.sentences), len(corpus.heads)), np.nan)
+    targets[:, 1] = scale.values
+    rows = Examples((), np.empty((0, len(corpus.heads))))
+    for turn in range(turns):
+        rows += Examples(scale.spaced if turn % 2 and scale.spaced else scale.sentences, targets)
+    return rows
+
+
+def unlabelled(corpus: LevelledTexts, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> tuple[str, ...]:
+    """Texts for teachers to label: sentences, single clauses and, where they learnt of them, joined neighbours."""
+    train = parts.train
+    texts = list(train.sentences)
+    if recipe.joined:
+        texts += [f"{train.sentences[a]} {train.sentences[b]}" for a, b in _neighbours(parts, range(len(train)))]
+    if corpus.rated is not None:
+        scale = corpus.rated.training
+        texts += [*scale.sentences, *scale.spaced]
+        if recipe.joined:
+            order = rng.permutation(len(scale.sentences))
+            texts += [f"{scale.sentences[a]} {scale.sentences[b]}" for a, b in enumerate(order)]
+    for sentence in tuple(texts):
+        clauses = [clause.strip() for clause in _CLAUSES.split(sentence)]
+        clauses = [clause for clause in clauses if 4 <= len(clause.split()) <= 25]
+        if len(clauses) > 1 and rng.random() < 0.4:
+            clause = clauses[rng.integers(len(clauses))]
+            texts.append(f"{clause[0].upper()}{clause[1:].rstrip('.!?')}.")
+    return tuple(texts)
+
+
+def damaged(rows: Examples, *, share: float, rng: np.random.Generator) -> Examples:
+    """A share of the rows again, damaged, with the same targets."""
+    whole, rest = divmod(share, 1.0)
+    chosen = [i for _ in range(int(whole)) for i in range(len(rows.texts))]
+    chosen += rng.choice(len(rows.texts), size=int(rest * len(rows.texts)), replace=False).tolist()
+    return Examples(tuple(damage(rows.texts[i], rng) for i in chosen), rows.targets[chosen])
+
+
+def _neighbours(parts: Parts, kept: Sequence[int]) -> list[tuple[int, int]]:
+    documents = parts.train.documents
+    return [(a, b) for a, b in pairwise(kept) if b == a + 1 and documents[a] == documents[b]]
+
+
+def _on_first(texts: tuple[str, ...], labels: Floats, width: int) -> Examples:
+    targets = np.full((len(texts), width), np.nan)
+    targets[:, 0] = labels
+    return Examples(texts, targets)

@@ -1,8 +1,10 @@
-"""Harm of a known kind and strength, done to outputs: what a judge that reads source and output learns to see.
+"""Damage and harm done to texts on purpose: what learned metrics must not take for simplicity, or must learn to see.
 
-Each kind says how much fluency and meaning it costs, from 0 to 1, and whether it changes, flips or adds a fact. Nothing
-here is taken from the lists that ``plainly audit`` attacks with, so that the audit remains a test: what the source does
-not say comes from other pairs, and what a chat model says around its answer was written anew.
+*Noise* damages a sentence without changing its words: it is shown again with the same label, because a model that has
+only seen sound sentences takes a stray full stop or a cut-off end for simplicity. *Harm* says how much fluency and
+meaning it costs, from 0 to 1, and whether it changes, flips or adds a fact; a judge that reads source and output learns
+from it. Nothing here is taken from the lists that ``plainly audit`` attacks with, so that the audit remains a test:
+what the source does not say comes from other pairs, and what a chat model says around its answer was written anew.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ from typing import NamedTuple
 import numpy as np
 
 from plainly.core.files import read_shipped
-from plainly_lab.training import noise
+from plainly.text.edits import (
+    end_with_stop,
+    insert_words,
+    pick,
+    replace_longest,
+    replace_spans,
+    replace_words,
+    shuffle_words,
+)
 
 Rng = np.random.Generator
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][a-z]{2,}(?: [A-Z][a-z]+)*")
@@ -36,6 +46,80 @@ _OPPOSITES = {word: other for pair in _PAIRS for word, other in (pair, pair[::-1
 _REFUSALS, _OPENINGS, _CLOSINGS, _WRAPPERS = (
     tuple(_LISTS[name]) for name in ("refusals", "openings", "closings", "wrappers")
 )
+
+
+Noise = Callable[[list[str], Rng], list[str]]
+
+
+def damage(text: str, rng: Rng) -> str:
+    """The text after one kind of noise, drawn at random."""
+    words = text.split()
+    return " ".join(pick(_NOISE_DRAWN, rng)(words, rng)) if len(words) >= 4 else text
+
+
+def add_stops(words: list[str], rng: Rng) -> list[str]:
+    """Full stops after words chosen at random; half the time the next word takes a capital."""
+    capital = bool(rng.random() < 0.5)
+    damaged = list(words)
+    for at in rng.choice(len(words) - 1, size=_few(words, rng), replace=False):
+        damaged[at] = damaged[at].rstrip(".,;:") + (" ." if rng.random() < 0.3 else ".")
+        if capital:
+            damaged[at + 1] = damaged[at + 1][:1].upper() + damaged[at + 1][1:]
+    return damaged
+
+
+def add_articles(words: list[str], rng: Rng) -> list[str]:
+    """The word "the" put in at random."""
+    return insert_words(words, rng.integers(1, len(words), size=_few(words, rng)), "the")
+
+
+def shorten_longest(words: list[str], rng: Rng) -> list[str]:
+    """The longest word replaced by a short one or by a full stop."""
+    return replace_longest(words, pick(("the", "a", "it", "."), rng))
+
+
+def fill_in(words: list[str], rng: Rng) -> list[str]:
+    """Words chosen at random replaced by "the" or a full stop."""
+    filler = "the" if rng.random() < 0.5 else "."
+    return replace_words(words, rng.choice(len(words), size=_few(words, rng), replace=False), filler)
+
+
+def cut_end(words: list[str], rng: Rng) -> list[str]:
+    """The end cut off; half the time a full stop hides it."""
+    kept = words[: max(2, round(len(words) * rng.uniform(0.3, 0.8)))]
+    return [*kept[:-1], end_with_stop(kept[-1])] if rng.random() < 0.5 else kept
+
+
+def drop_words(words: list[str], rng: Rng) -> list[str]:
+    """Some words left out."""
+    kept = rng.random(len(words)) >= rng.uniform(0.1, 0.4)
+    return [word for word, keep in zip(words, kept, strict=True) if keep] or words
+
+
+def repeat_words(words: list[str], rng: Rng) -> list[str]:
+    """A stretch of words said twice."""
+    length = int(rng.integers(2, max(3, len(words) // 2)))
+    start = int(rng.integers(0, len(words) - length + 1))
+    return [*words[: start + length], *words[start : start + length], *words[start + length :]]
+
+
+def strip_marks(words: list[str], rng: Rng) -> list[str]:
+    """Lower case, no punctuation, or both."""
+    which = rng.integers(3)
+    kept = [word.lower() for word in words] if which != 1 else words
+    stripped = [word.strip(".,;:!?\"'()") for word in kept] if which != 0 else kept
+    return [word for word in stripped if word] or words
+
+
+def _few(words: list[str], rng: Rng) -> int:
+    return int(rng.integers(1, max(2, len(words) // 6) + 1))
+
+
+NOISE: tuple[Noise, ...] = (
+    add_stops, add_articles, shorten_longest, fill_in, cut_end, drop_words, shuffle_words, repeat_words, strip_marks
+)  # fmt: skip
+# Stray full stops and cut-off ends lift a learned estimate the most, so they are drawn more often.
+_NOISE_DRAWN = (*NOISE, add_stops, add_stops, cut_end, cut_end, shorten_longest)
 
 
 class Harmed(NamedTuple):
@@ -69,7 +153,7 @@ Harm = Callable[[str, Stock, Rng], Harmed | None]
 
 def harm(text: str, stock: Stock, rng: Rng) -> tuple[str, Harmed] | None:
     """One kind of harm, drawn at random; None where it finds nothing to do."""
-    kind = _DRAWN[rng.integers(len(_DRAWN))]
+    kind = pick(_DRAWN, rng)
     harmed = KINDS[kind](text, stock, rng)
     return None if harmed is None or harmed.text == text or not harmed.text.strip() else (kind, harmed)
 
@@ -82,7 +166,7 @@ def dropped(text: str, stock: Stock, rng: Rng) -> Harmed:
 
 
 def shuffled(text: str, stock: Stock, rng: Rng) -> Harmed:
-    return Harmed(" ".join(noise.shuffled(text.split(), rng)), 1.0, 0.6, np.nan)
+    return Harmed(" ".join(shuffle_words(text.split(), rng)), 1.0, 0.6, np.nan)
 
 
 def displaced(text: str, stock: Stock, rng: Rng) -> Harmed | None:
@@ -99,7 +183,7 @@ def displaced(text: str, stock: Stock, rng: Rng) -> Harmed | None:
 
 def repeated(text: str, stock: Stock, rng: Rng) -> Harmed | None:
     words = text.split()
-    return Harmed(" ".join(noise.repeated(words, rng)), 0.5, 0.1, 0.0) if len(words) > 4 else None
+    return Harmed(" ".join(repeat_words(words, rng)), 0.5, 0.1, 0.0) if len(words) > 4 else None
 
 
 def said_again(text: str, stock: Stock, rng: Rng) -> Harmed:
@@ -112,8 +196,7 @@ def stray(text: str, stock: Stock, rng: Rng) -> Harmed | None:
     words = text.split()
     if len(words) < 5:
         return None
-    kinds = (noise.stops, noise.articles, noise.longest, noise.replaced)
-    return Harmed(" ".join(kinds[rng.integers(4)](words, rng)), 0.45, 0.2, np.nan)
+    return Harmed(" ".join(pick(NOISE[:4], rng)(words, rng)), 0.45, 0.2, np.nan)
 
 
 def foreign_words(text: str, stock: Stock, rng: Rng) -> Harmed:
@@ -122,7 +205,7 @@ def foreign_words(text: str, stock: Stock, rng: Rng) -> Harmed:
     share = rng.uniform(0.03, 0.35)
     places = [at for at in range(len(words)) if rng.random() < share] or [int(rng.integers(len(words)))]
     for at in places:
-        words[at] = _any(stock.words, rng)
+        words[at] = pick(stock.words, rng)
     share = len(places) / len(words)
     return Harmed(" ".join(words), min(1, 0.2 + 1.5 * share), min(1, 0.15 + 1.5 * share), 1.0)
 
@@ -138,7 +221,7 @@ def truncated(text: str, stock: Stock, rng: Rng) -> Harmed | None:
     share = rng.uniform(0.3, 0.85) if rng.random() < 0.6 else 0.5
     kept = words[: max(1, int(np.ceil(share * len(words))))]
     stopped = rng.random() < 0.3
-    end = kept[-1].rstrip(".,;:") + "." if stopped else kept[-1]
+    end = end_with_stop(kept[-1]) if stopped else kept[-1]
     return Harmed(" ".join([*kept[:-1], end]), 0.5 if stopped else 0.6, min(1, 1.15 * (1 - share) + 0.05), 0.0)
 
 
@@ -169,8 +252,8 @@ def aside_lost(text: str, stock: Stock, rng: Rng) -> Harmed | None:
     asides = list(_ASIDE.finditer(text))
     if not asides:
         return None
-    aside = asides[rng.integers(len(asides))]
-    kept = (text[: aside.start()] + text[aside.end() :]).replace(",,", ",")
+    aside = pick(asides, rng)
+    kept = replace_spans(text, [(*aside.span(), "")]).replace(",,", ",")
     return Harmed(kept, 0.05, min(1, 0.6 * len(aside[0]) / len(text)), 0.0)
 
 
@@ -180,28 +263,25 @@ def refused(text: str, stock: Stock, rng: Rng) -> Harmed:
 
 
 def chatty(text: str, stock: Stock, rng: Rng) -> Harmed:
-    before = _any(_OPENINGS, rng) if rng.random() < 0.8 else ""
-    after = _any(_CLOSINGS, rng) if not before or rng.random() < 0.2 else ""
+    before = pick(_OPENINGS, rng) if rng.random() < 0.8 else ""
+    after = pick(_CLOSINGS, rng) if not before or rng.random() < 0.2 else ""
     joint = "\n\n" if rng.random() < 0.3 else " "
     return Harmed(joint.join(filter(None, [before, text, after])), 0.45, 0.1, 0.0)
 
 
 def wrapped(text: str, stock: Stock, rng: Rng) -> Harmed:
-    return Harmed(_any(_WRAPPERS, rng).format(text), 0.5, 0.05, 0.0)
+    return Harmed(pick(_WRAPPERS, rng).format(text), 0.5, 0.05, 0.0)
 
 
 def negated(text: str, stock: Stock, rng: Rng) -> Harmed | None:
     if (denials := list(_NOT.finditer(text))) and rng.random() < 0.7:
-        denial = denials[rng.integers(len(denials))]
-        return Harmed(text[: denial.start()] + text[denial.end() :], 0.1, 0.45, 1.0)
+        return Harmed(replace_spans(text, [(*pick(denials, rng).span(), "")]), 0.1, 0.45, 1.0)
     verbs = list(_AUXILIARY.finditer(text))
     if not verbs:
         opened = text[:1].lower() + text[1:]
-        return Harmed(f"{('It is false that', 'It is not the case that')[rng.integers(2)]} {opened}", 0.1, 0.45, 1.0)
-    verb = verbs[rng.integers(len(verbs))]
-    return Harmed(
-        f"{text[: verb.end()]} {('not', 'not', 'never')[rng.integers(3)]}{text[verb.end() :]}", 0.1, 0.45, 1.0
-    )
+        return Harmed(f"{pick(('It is false that', 'It is not the case that'), rng)} {opened}", 0.1, 0.45, 1.0)
+    end = pick(verbs, rng).end()
+    return Harmed(replace_spans(text, [(end, end, f" {pick(('not', 'not', 'never'), rng)}")]), 0.1, 0.45, 1.0)
 
 
 def turned(text: str, stock: Stock, rng: Rng) -> Harmed | None:
@@ -210,9 +290,9 @@ def turned(text: str, stock: Stock, rng: Rng) -> Harmed | None:
     places = [at for at, word in enumerate(words) if word in _OPPOSITES or word.strip(",.") in _MONTHS]
     if not places:
         return None
-    at = places[rng.integers(len(places))]
+    at = pick(places, rng)
     bare = words[at].strip(",.")
-    words[at] = words[at].replace(bare, _MONTHS[rng.integers(12)]) if bare in _MONTHS else _OPPOSITES[words[at]]
+    words[at] = words[at].replace(bare, pick(_MONTHS, rng)) if bare in _MONTHS else _OPPOSITES[words[at]]
     return Harmed(" ".join(words), 0.05, 0.35, 1.0)
 
 
@@ -220,23 +300,26 @@ def renumbered(text: str, stock: Stock, rng: Rng) -> Harmed | None:
     numbers = list(_NUMBER.finditer(text))
     if not numbers:
         return None
-    chosen = numbers if rng.random() < 0.5 else [numbers[rng.integers(len(numbers))]]
-    for number in reversed(chosen):
-        digits = list(number[0])
-        for at in set(rng.integers(0, len(digits), size=int(rng.integers(1, len(digits) + 1))).tolist()):
-            digits[at] = str((int(digits[at]) + int(rng.integers(1, 10))) % 10)
-        text = text[: number.start()] + "".join(digits) + text[number.end() :]
-    return Harmed(text, 0.03, 0.35, 1.0)
+    chosen = numbers if rng.random() < 0.5 else [pick(numbers, rng)]
+    # From the last to the first: the seed of a shipped model decides in this order.
+    spans = [(*number.span(), _change_digits(number[0], rng)) for number in reversed(chosen)]
+    return Harmed(replace_spans(text, spans), 0.03, 0.35, 1.0)
+
+
+def _change_digits(number: str, rng: Rng) -> str:
+    digits = list(number)
+    for at in set(rng.integers(0, len(digits), size=int(rng.integers(1, len(digits) + 1))).tolist()):
+        digits[at] = str((int(digits[at]) + int(rng.integers(1, 10))) % 10)
+    return "".join(digits)
 
 
 def renamed(text: str, stock: Stock, rng: Rng) -> Harmed | None:
     names = list(_NAME.finditer(text))
     if not names:
         return None
-    chosen = names if rng.random() < 0.5 else [names[rng.integers(len(names))]]
-    for name in reversed(chosen):
-        text = text[: name.start()] + _any(stock.names, rng) + text[name.end() :]
-    return Harmed(text, 0.05, 0.45, 1.0)
+    chosen = names if rng.random() < 0.5 else [pick(names, rng)]
+    spans = [(*name.span(), pick(stock.names, rng)) for name in reversed(chosen)]
+    return Harmed(replace_spans(text, spans), 0.05, 0.45, 1.0)
 
 
 def invented(text: str, stock: Stock, rng: Rng) -> Harmed | None:
@@ -244,19 +327,15 @@ def invented(text: str, stock: Stock, rng: Rng) -> Harmed | None:
     if rng.random() < 0.35:
         added = _other(text, stock, rng)
         return Harmed(f"{text} {added}" if rng.random() < 0.7 else f"{added} {text}", 0.05, 0.5, 1.0)
-    clause = _any(stock.clauses, rng).lstrip(",")
+    clause = pick(stock.clauses, rng).lstrip(",")
     ends = [match.start() for match in re.finditer(r"[,.;](?=\s|$)", text)]
-    at = ends[-1] if ends and rng.random() < 0.8 else ends[rng.integers(len(ends))] if ends else len(text)
+    at = ends[-1] if ends and rng.random() < 0.8 else pick(ends, rng) if ends else len(text)
     return Harmed(f"{text[:at]}{',' if rng.random() < 0.6 else ''}{clause}{text[at:]}", 0.1, 0.35, 1.0)
 
 
-def _any(choices: Sequence[str], rng: Rng) -> str:
-    return choices[int(rng.integers(len(choices)))]
-
-
 def _other(text: str, stock: Stock, rng: Rng) -> str:
-    other = _any(stock.outputs, rng)
-    return other if other != text else _any(stock.outputs, rng)
+    other = pick(stock.outputs, rng)
+    return other if other != text else pick(stock.outputs, rng)
 
 
 _ALL = (
@@ -266,13 +345,7 @@ _ALL = (
 KINDS: dict[str, Harm] = {kind.__name__: kind for kind in _ALL}
 # What is frequent in the outputs of systems, or hard to see, is drawn more often; what is gross, less.
 _OFTEN = {
-    "dropped": 3,
-    "displaced": 2,
-    "foreign_words": 3,
-    "aside_lost": 4,
-    "truncated": 2,
-    "invented": 4,
-    "negated": 3,
-}
-_OFTEN |= {"renumbered": 3, "renamed": 3, "turned": 3, "stray": 2, "sentence_lost": 2}
+    "dropped": 3, "displaced": 2, "foreign_words": 3, "aside_lost": 4, "truncated": 2, "invented": 4, "negated": 3,
+    "renumbered": 3, "renamed": 3, "turned": 3, "stray": 2, "sentence_lost": 2,
+}  # fmt: skip
 _DRAWN = tuple(kind for kind in KINDS for _ in range(_OFTEN.get(kind, 1)))

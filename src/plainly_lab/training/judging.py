@@ -9,8 +9,8 @@ people said, and heads are mixed: the gain in reading level (``sle``), a head of
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,18 +20,39 @@ import numpy as np
 import torch
 from msgspec.structs import replace
 
+from plainly.core.errors import BadInput, DataUnavailable
+from plainly.core.files import write_whole
 from plainly.core.metric import Floats
 from plainly.core.progress import Progress, no_progress
-from plainly_lab.training.cross_encoder import CrossEncoder, PairIds, encode, features, predict
-from plainly_lab.training.estimator import load_encoder
-from plainly_lab.training.fit import by_head, kept, learn, scheduled
+from plainly_lab.training.cefr import fit_ridge
+from plainly_lab.training.fit import fit, load_or_compute, squared_errors
+from plainly_lab.training.models import (
+    CrossEncoder,
+    Places,
+    TokenIds,
+    encode_pairs,
+    load_encoder,
+    predict_ratings,
+    read_pairs,
+)
 from plainly_lab.training.pairs import HEADS, HarmedPairs, JudgedPairs, PairCorpus, harmed
 from plainly_lab.training.recipe import FitSettings, JudgeRecipe
-from plainly_lab.training.rewording import said_again
-from plainly_lab.training.ridge import shrunk
 
 ALL_HEADS = (*HEADS, "gain")  # what is learnt; what is kept has simplicity with the gain in it
 _SAMPLES = 4  # what a rewriter makes of a sentence
+_ASKED = "You say sentences again in other, simpler words and keep their meaning."
+_SHOWN = (
+    (
+        "He passed away in 1984 following a protracted illness.",
+        "He died in 1984, after he had been sick for a long time.",
+    ),
+    (
+        "Individuals residing in the vicinity were instructed to evacuate the premises.",
+        "The people who lived nearby were told that they had to leave.",
+    ),
+)
+_LENGTHS = range(5, 36)  # words of a sentence that a small model can say again
+_BATCH = 1536  # sequences on a GPU
 # Facts are 0 or 1 and vary more than ratings do: with a full weight they would crowd out the rest.
 _WEIGHTS = {"fact": 0.3, "gain": 0.5}
 
@@ -63,7 +84,7 @@ class JudgingRun:
         texts = [text for pair in self.corpus.sound for text in pair]
         texts += [sentence for sentence, _ in self.corpus.contradictions]
         chosen = [texts[at] for at in rng.permutation(len(texts))[: recipe.offered]]
-        return said_again(
+        return reword(
             chosen,
             rewriter=recipe.rewriter,
             samples=_SAMPLES,
@@ -104,7 +125,7 @@ class JudgingRun:
         order = np.concatenate([order, self._written(recipe.reworded)])
         settings = replace(recipe.first, seed=seed)
         ids, targets = self._encode(tokenizer, order, settings.longest), self.first_targets[order]
-        fit(model, ids, targets, settings, self.device, self.progress, f"teacher {seed + 1}, stage one")
+        self._fit(model, ids, targets, settings, f"teacher {seed + 1}, stage one")
         return model, tokenizer
 
     def rate(self, model: CrossEncoder, tokenizer: Any, seed: int, rated: JudgedPairs) -> None:
@@ -123,13 +144,13 @@ class JudgingRun:
         sources = (*rated.sources, *(self.pairs.sources[at] for at in again))
         outputs = (*rated.outputs, *(self.pairs.outputs[at] for at in again))
         settings = replace(recipe.second, seed=seed)
-        ids = encode(tokenizer, sources, outputs, longest=settings.longest)
+        ids = encode_pairs(tokenizer, sources, outputs, longest=settings.longest)
         targets = np.concatenate([people, seen])
-        fit(model, ids, targets, settings, self.device, self.progress, f"teacher {seed + 1}, stage two")
+        self._fit(model, ids, targets, settings, f"teacher {seed + 1}, stage two")
 
     def labels(self, rated: JudgedPairs) -> Floats:
         """What the teachers say of all pairs, on average, shape (n, heads)."""
-        return kept(self.directory / "labels.npy", lambda: self._labels(rated))
+        return load_or_compute(self.directory / "labels.npy", lambda: self._labels(rated))
 
     def _labels(self, rated: JudgedPairs) -> Floats:
         total = np.zeros((len(self.pairs.sources), len(ALL_HEADS)))
@@ -137,7 +158,7 @@ class JudgingRun:
             model, tokenizer = self.first(seed)
             self.rate(model, tokenizer, seed, rated)
             ids = self._encode(tokenizer, np.arange(len(self.pairs.sources)), self.recipe.first.longest)
-            total += predict(model, ids, device=self.device) / self.recipe.teachers
+            total += predict_ratings(model, ids, device=self.device) / self.recipe.teachers
         return total
 
     def study(self, labels: Floats) -> tuple[CrossEncoder, Any]:
@@ -154,7 +175,7 @@ class JudgingRun:
         ids = self._encode(tokenizer, order, settings.longest)
         for turn, student in enumerate(students):
             turned = replace(settings, seed=settings.seed + turn)
-            fit(student, ids, targets[order], turned, self.device, self.progress, f"student {turn + 1}")
+            self._fit(student, ids, targets[order], turned, f"student {turn + 1}")
         states = [student.state_dict() for student in students]
         students[0].load_state_dict({name: sum(state[name] for state in states) / len(states) for name in states[0]})
         return students[0], tokenizer
@@ -166,13 +187,46 @@ class JudgingRun:
         if not self.recipe.ridge or not known.any():
             return
         shown = rated[known]
-        ids = encode(tokenizer, shown.sources, shown.outputs, longest=self.recipe.student.longest)
-        read = features(model, ids, device=self.device)
+        ids = encode_pairs(tokenizer, shown.sources, shown.outputs, longest=self.recipe.student.longest)
+        read = read_pairs(model, model.features, ids, device=self.device)
         weight, bias = model.head.weight.data[at], model.head.bias.data[at]
         missing = wanted[known] - (read @ weight.double().cpu().numpy() + float(bias))
-        change = shrunk(read, missing, self.recipe.ridge)
+        change = fit_ridge(read, missing, self.recipe.ridge)
         weight += torch.tensor(change.weights, dtype=weight.dtype, device=weight.device)
         bias += float(change.bias)
+
+    def _fit(self, model: CrossEncoder, ids: TokenIds, targets: Floats, settings: FitSettings, name: str) -> None:
+        """Train in place on pairs of like length."""
+        model.to(self.device)
+        wanted = torch.tensor(targets, dtype=torch.float32, device=self.device)
+        weights = torch.tensor([_WEIGHTS.get(head, 1.0) for head in model.heads], device=self.device)
+
+        def loss_of(chosen: Places) -> torch.Tensor:
+            rows = torch.from_numpy(chosen).to(self.device)
+            with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.device.type == "cuda"):
+                values = model(*ids.batch(chosen, self.device))
+            return (weights * squared_errors(values, wanted[rows], fewest=settings.batch // 8)).sum()
+
+        def batches(epoch: int) -> list[Places]:
+            """Pairs of like length, in random order."""
+            rng = np.random.default_rng([settings.seed, epoch])
+            order, lengths = rng.permutation(len(ids)), ids.lengths
+            made: list[Places] = []
+            for pool in np.array_split(order, max(1, len(order) // (settings.batch * 40))):
+                ranked = pool[np.argsort(lengths[pool], kind="stable")]
+                made += np.split(ranked, range(settings.batch, len(ranked), settings.batch))
+            return [made[at] for at in rng.permutation(len(made))]
+
+        fit(
+            model,
+            loss_of,
+            batches,
+            examples=len(ids),
+            settings=settings,
+            head_rate=5.0,
+            progress=self.progress,
+            name=name,
+        )
 
     def _written(self, times: int) -> Any:
         """Where the pairs are that were written for this project, as many times over."""
@@ -183,9 +237,9 @@ class JudgingRun:
         torch.manual_seed(seed)
         return CrossEncoder(loaded.float(), heads=ALL_HEADS), tokenizer
 
-    def _encode(self, tokenizer: Any, order: Any, longest: int) -> PairIds:
+    def _encode(self, tokenizer: Any, order: Any, longest: int) -> TokenIds:
         sources = [self.pairs.sources[at] for at in order]
-        return encode(tokenizer, sources, [self.pairs.outputs[at] for at in order], longest=longest)
+        return encode_pairs(tokenizer, sources, [self.pairs.outputs[at] for at in order], longest=longest)
 
 
 def squash(gains: Floats) -> Floats:
@@ -207,61 +261,65 @@ def student_targets(labels: Floats, pairs: HarmedPairs, gained: Floats, *, known
     return targets
 
 
-def fit(
-    model: CrossEncoder,
-    ids: PairIds,
-    targets: Floats,
-    settings: FitSettings,
+def reword(
+    texts: Sequence[str],
+    *,
+    rewriter: str,
+    samples: int,
+    path: Path,
     device: torch.device,
     progress: Progress = no_progress,
-    name: str = "model",
-) -> float:
-    """Train in place on pairs of like length; what is returned is the mean loss of the last tenth."""
-    torch.manual_seed(settings.seed)
-    model.to(device).train()
-    wanted = torch.tensor(targets, dtype=torch.float32, device=device)
-    steps = max(1, round(math.ceil(len(ids) / settings.batch) * settings.epochs))
-    optimiser, schedule = scheduled(_groups(model, settings), settings, steps)
-    weights = torch.tensor([_WEIGHTS.get(head, 1.0) for head in model.heads], device=device)
-    losses = []
-    with progress(f"training the {name}", total=steps, unit="steps") as tell:
-        for chosen in _batches(ids.lengths, settings, steps):
-            rows = torch.from_numpy(chosen).to(device)
-            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
-                values = model(*ids.batch(chosen, device))
-            loss = (weights * by_head(values, wanted[rows], fewest=settings.batch // 8)).sum()
-            learn(loss, model, optimiser, schedule)
-            losses.append(loss.detach())
-            tell(1)
-    model.eval()
-    return float(torch.stack(losses[-max(1, steps // 10) :]).mean())
+) -> list[tuple[str, str]]:
+    """Texts of a fit length with up to ``samples`` versions of each; kept at ``path`` and read from there next time."""
+    if path.is_file():
+        return [(source, output) for source, output in json.loads(path.read_text(encoding="utf-8"))]
+    fit = [text for text in dict.fromkeys(texts) if len(text.split()) in _LENGTHS]
+    pairs = list(dict.fromkeys(_generate(fit, rewriter, samples, device, progress)))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(pairs, ensure_ascii=False))
+    return pairs
 
 
-def _batches(lengths: Any, settings: FitSettings, steps: int) -> Any:
-    """Batches of pairs of like length in random order; they follow from the seed alone."""
-    made, epoch = 0, 0
-    while made < steps:
-        rng = np.random.default_rng([settings.seed, epoch])
-        order = rng.permutation(len(lengths))
-        pools = np.array_split(order, max(1, len(order) // (settings.batch * 40)))
-        batches = []
-        for pool in pools:
-            ranked = pool[np.argsort(lengths[pool], kind="stable")]
-            batches += [ranked[at : at + settings.batch] for at in range(0, len(ranked), settings.batch)]
-        for at in rng.permutation(len(batches)).tolist():
-            if made == steps:
-                return
-            yield batches[at]
-            made += 1
-        epoch += 1
+def _generate(
+    texts: Sequence[str], rewriter: str, samples: int, device: torch.device, progress: Progress
+) -> Iterator[tuple[str, str]]:
+    model, tokenizer = _load_rewriter(rewriter, device)
+    end = tokenizer.eos_token_id
+    torch.manual_seed(0)
+    order = sorted(texts, key=len)
+    size = max(1, (_BATCH if device.type == "cuda" else 16) // samples)
+    with progress("saying sentences again", total=len(order), unit="sentences") as tell:
+        for at in range(0, len(order), size):
+            chosen = order[at : at + size]
+            prompts = [tokenizer.apply_chat_template(_conversation(text), tokenize=False, add_generation_prompt=True)
+                       for text in chosen]  # fmt: skip
+            given = tokenizer(prompts, return_tensors="pt", padding=True, add_special_tokens=False).to(device)
+            room = 2 * max(len(text.split()) for text in chosen) + 4
+            how = {"temperature": 0.9, "top_p": 0.9, "num_return_sequences": samples, "max_new_tokens": room}
+            with torch.inference_mode():
+                made = model.generate(**given, do_sample=True, eos_token_id=end, pad_token_id=end, **how)
+            for row, ids in enumerate(made[:, given["input_ids"].shape[1] :].tolist()):
+                if end not in ids:
+                    continue  # It never came to an end.
+                source, output = chosen[row // samples], tokenizer.decode(ids[: ids.index(end)]).strip()
+                if output and "\n" not in output and output != source:
+                    yield source, output
+            tell(len(chosen))
 
 
-def _groups(model: torch.nn.Module, settings: FitSettings) -> list[dict[str, Any]]:
-    head = [value for name, value in model.named_parameters() if name.startswith("head.")]
-    plain = [value for name, value in model.named_parameters() if value.ndim < 2 and not name.startswith("head.")]
-    decayed = [value for name, value in model.named_parameters() if value.ndim >= 2 and not name.startswith("head.")]
-    return [
-        {"params": decayed, "weight_decay": settings.decay},
-        {"params": plain, "weight_decay": 0.0},
-        {"params": head, "weight_decay": 0.0, "lr": 5 * settings.rate},
-    ]
+def _load_rewriter(rewriter: str, device: torch.device) -> tuple[Any, Any]:
+    try:
+        model, tokenizer = load_encoder(rewriter, kind="AutoModelForCausalLM", role="rewriter")
+    except DataUnavailable as error:
+        raise DataUnavailable(f"{error} It is named in the recipe; rewriter = '' there goes without.") from error
+    if not tokenizer.chat_template:
+        raise BadInput(f"The rewriter {rewriter} takes no instructions: its tokenizer has no chat template.")
+    tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.pad_token or tokenizer.eos_token
+    return model.to(device, torch.bfloat16 if device.type == "cuda" else torch.float32).eval(), tokenizer
+
+
+def _conversation(text: str) -> list[dict[str, str]]:
+    turns = [{"role": "system", "content": _ASKED}]
+    for source, output in _SHOWN:
+        turns += [{"role": "user", "content": source}, {"role": "assistant", "content": output}]
+    return [*turns, {"role": "user", "content": text}]

@@ -20,6 +20,7 @@ from plainly.core.files import write_whole
 from plainly.core.metric import Floats
 from plainly_lab.training.documents import NEVER_TRAINED_ON, close_up, plain, texts_of
 from plainly_lab.training.harm import Stock, harm
+from plainly_lab.training.recipe import JudgeRecipe
 
 HEADS = ("overall", "fluency", "meaning", "simplicity", "fact")
 _LONGEST = 2500  # characters of source and output together; longer pairs do not fit into the window
@@ -109,28 +110,26 @@ class PairCorpus:
         return replace(self, rated=self.rated[~out]), self.rated[out]
 
 
-def prepare(
-    pairs: Sequence[str], contradictions: Sequence[str], ratings: Sequence[str], *, reworded: bool = False
-) -> PairCorpus:
-    """The corpus from named sets; what metrics are judged on is left out of the sound pairs."""
+def prepare(recipe: JudgeRecipe) -> PairCorpus:
+    """The corpus from the sets that a recipe names; what metrics are judged on is left out of the sound pairs."""
     from plainly import data
 
-    for name in ratings:
+    for name in recipe.ratings:
         if name not in RATINGS:
             raise BadInput(f"The recipe names ratings {name!r}. A judge learns from these: {', '.join(RATINGS)}")
-    secret = set(map(plain, texts_of(name for name in NEVER_TRAINED_ON if name not in pairs)))
+    secret = set(map(plain, texts_of(name for name in NEVER_TRAINED_ON if name not in recipe.pairs)))
     secret |= set(map(plain, data.table("simplicity-da/averages")["orig_sent"]))
-    sound = [pair for name in pairs for pair in _sound(name)]
+    sound = [pair for name in recipe.pairs for pair in _sound(name)]
     sound = [pair for pair in sound if not secret & set(map(plain, pair)) and len(pair[0]) + len(pair[1]) <= _LONGEST]
-    tables = map(data.table, contradictions)
+    tables = map(data.table, recipe.contradictions)
     against = [pair for table in tables for pair in zip(table["sentence"], table["negated"], strict=True)]
-    rated = [RATINGS[name](data.table(name)) for name in ratings]
+    rated = [RATINGS[name](data.table(name)) for name in recipe.ratings]
     return PairCorpus(
         tuple(dict.fromkeys(sound)),
         tuple(dict.fromkeys(pair for pair in against if plain(pair[0]) not in secret)),
         sum(rated, no_pairs()),
-        (*pairs, *contradictions, *ratings),
-        written() if reworded else no_pairs(),
+        (*recipe.pairs, *recipe.contradictions, *recipe.ratings),
+        written() if recipe.reworded > 0 else no_pairs(),
     )
 
 

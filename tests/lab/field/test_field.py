@@ -20,8 +20,8 @@ from plainly.core.formatting import abridged
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.score_file import save
 from plainly_lab.field_site.build import FieldSite
-from plainly_lab.field_site.changes import changes
 from plainly_lab.field_site.plan import family, plan, written
+from plainly_lab.field_site.survey import changes
 from plainly_lab.field_site.tasks import KINDS, LICENSED, FieldTask, sharing
 
 
@@ -40,14 +40,14 @@ def test_the_numbers_are_those_of_score_and_compare(built: FieldSite) -> None:
     evaluation = plainly.score(evalset=evalset, outputs=outputs, metrics=["sari", "fkgl"])
     comparisons = plainly.compare(evaluation, tests=("approximate-randomisation",))
     demo = built.field.sets[0]
-    for spec, standings in demo["standings"].items():
-        assert [row["system"] for row in standings["systems"]] == evaluation.ranking(spec)
-        assert standings["clusters"] == len(comparisons.clusters(spec))
-        for row in standings["systems"]:
-            expected = evaluation[row["system"]][spec].json()
-            assert row["value"] == pytest.approx(expected["value"])
-            assert row["low"] == pytest.approx(expected["low"])
-            assert row["signature"] == expected["signature"]
+    for spec, standings in demo.standings.items():
+        assert [row.system for row in standings.systems] == evaluation.ranking(spec)
+        assert standings.clusters == len(comparisons.clusters(spec))
+        for row in standings.systems:
+            expected = evaluation[row.system][spec].json()
+            assert row.value == pytest.approx(expected["value"])
+            assert row.low == pytest.approx(expected["low"])
+            assert row.signature == expected["signature"]
 
 
 def test_several_trainings_are_one_system() -> None:
@@ -60,8 +60,8 @@ def test_a_metric_with_a_target_is_ranked_by_its_distance_from_it(tmp_path: Path
     aimed = replace(evalset, columns={"target": ("B1",) * len(evalset)})
     save(str(tmp_path / "scores.npz"), evaluate(aimed, outputs, ["cefr"], sampling=None))
     standings = KINDS["standings"](FieldTask("standings", "demo", "cefr", path=str(tmp_path / "scores.npz")))
-    assert (standings["output"], standings["better"]) == ("rmse", "lower")
-    values = [row["value"] for row in standings["systems"]]
+    assert (standings.output, standings.better) == ("rmse", "lower")
+    values = [row.value for row in standings.systems]
     assert values == sorted(values)
 
 
@@ -87,7 +87,7 @@ def test_names_in_the_margin_of_a_plot_stay_distinct() -> None:
 def test_every_number_on_a_page_carries_its_signature(built: FieldSite) -> None:
     page = (built.folder / "set-pwkp-test.html").read_text(encoding="utf-8")
     cells = re.findall(r'<td data-value="[^"]*" title="([^"]*)">', page)
-    signatures = {row["signature"] for of in built.field.sets[1]["standings"].values() for row in of["systems"]}
+    signatures = {row.signature for of in built.field.sets[1].standings.values() for row in of.systems}
     assert len(cells) == 2 * (len(data.system_names("pwkp/test")) - 1)  # the reference is no system
     assert "is a reference" in page
     assert {html.unescape(cell) for cell in cells} == signatures
@@ -97,9 +97,9 @@ def test_every_number_on_a_page_carries_its_signature(built: FieldSite) -> None:
 
 def test_the_papers_page_shows_published_ours_and_sound(built: FieldSite) -> None:
     paper, _ = built.field.papers
-    sari = next(cell for cell in paper["cells"] if cell["table"] == "4" and cell["row"] == "SARI")
-    assert sari["published"] == 0.109
-    assert sari["sound"] == pytest.approx(0.402, abs=0.001)
+    sari = next(cell for cell in paper.cells if cell.table == "4" and cell.row == "SARI")
+    assert sari.published == 0.109
+    assert sari.sound == pytest.approx(0.402, abs=0.001)
     page = (built.folder / "papers.html").read_text(encoding="utf-8")
     assert "0.109" in page
     assert "0.402" in page
@@ -128,7 +128,7 @@ def test_a_metric_page_says_what_fools_it_and_whom_it_agrees_with(built: FieldSi
     page = (built.folder / "metric-fkgl.html").read_text(encoding="utf-8")
     assert "random-period" in page
     assert "simplicity-da" in page
-    fooled = {effect["attack"] for effect in built.field.metrics[1]["audit"]["effects"] if effect["fooled"]}
+    fooled = {effect.attack for effect in built.field.metrics[1].audit.effects if effect.fooled}
     assert "random-period" in fooled  # Tanprasert and Kauchak 2021
 
 
@@ -147,17 +147,17 @@ def test_a_licensed_paper_is_named_and_its_attacks_are_shown_on_public_outputs(b
     assert "Its numbers are not computed here" in section
     assert "Not the paper's numbers" in html.unescape(section)
     row = section.partition(">random-period<")[2].partition("</tr>")[0]
-    (effect,) = (row for row in built.field.metrics[1]["audit"]["effects"] if row["attack"] == "random-period")
-    assert f"{effect['gain']:+.2f}" in row
-    assert html.escape(built.field.metrics[1]["audit"]["signature"], quote=False) in row
+    (effect,) = (row for row in built.field.metrics[1].audit.effects if row.attack == "random-period")
+    assert f"{effect.gain:+.2f}" in row
+    assert html.escape(built.field.metrics[1].audit.signature, quote=False) in row
 
 
 def test_the_page_of_a_system_says_what_is_wrong_with_this_system(built: FieldSite) -> None:
-    (hsplit,) = (of_set for of_set in built.field.sets if of_set["name"] == "hsplit/first70")
-    alarm = next(alarm for alarm in hsplit["alarms"] if len(alarm["systems"]) > 8)
-    system = next(name for name in alarm["systems"] if name not in alarm["message"])  # one of those that "more" are
+    (hsplit,) = (of_set for of_set in built.field.sets if of_set.name == "hsplit/first70")
+    alarm = next(alarm for alarm in hsplit.doubts.alarms if len(alarm.systems) > 8)
+    system = next(name for name in alarm.systems if name not in alarm.message)  # one of those that "more" are
     (said,) = (
-        message for message in hsplit["alarms_of"][system] if message.startswith(f"{alarm['metric']}: {system} (")
+        message for message in hsplit.doubts.alarms_of[system] if message.startswith(f"{alarm.metric}: {system} (")
     )
     page = html.unescape((built.folder / f"system-{system.replace('^', '-')}.html").read_text(encoding="utf-8"))
     assert said in page
@@ -191,10 +191,10 @@ def test_the_result_shows_itself(built: FieldSite, capsys: pytest.CaptureFixture
 @pytest.mark.whole
 def test_the_whole_field_is_built_and_built_again_from_what_is_kept(mirror: Path, tmp_path: Path) -> None:
     first = plainly_lab.field(out=tmp_path / "site", cache=tmp_path / "cache")
-    assert {of_set["name"] for of_set in first.field.sets} == set(written()["default"]["sets"])
-    asset = first.field.sets[0]["standings"]["sari"]["systems"]
+    assert {of_set.name for of_set in first.field.sets} == set(written()["default"]["sets"])
+    asset = first.field.sets[0].standings["sari"].systems
     assert len(asset) == 29  # 21 systems, and eight of MUSS with five trainings each
-    assert not any("/0" in alarm["message"] for of_set in first.field.sets for alarm in of_set["alarms"])
+    assert not any("/0" in alarm.message for of_set in first.field.sets for alarm in of_set.doubts.alarms)
     again = plainly_lab.field(out=tmp_path / "site", cache=tmp_path / "cache")
     assert again.field.done == 0
     assert again.field.changes[0].startswith("Nothing has changed")

@@ -49,12 +49,12 @@ def test_no_two_labels_of_a_plot_meet(built: FieldSite, chromium: Any, width: in
 def test_a_row_of_a_plot_leads_to_its_system_and_tells_its_signature(built: FieldSite, chromium: Any) -> None:
     page = chromium.new_page()
     page.goto((built.folder / "set-pwkp-test.html").as_uri())
-    best = built.field.sets[1]["standings"]["sari"]["systems"][0]
+    best = built.field.sets[1].standings["sari"].systems[0]
     row = page.locator(".picture .strip").first
     row.hover()
-    assert best["signature"] in page.locator("#tip").inner_text()
+    assert best.signature in page.locator("#tip").inner_text()
     row.click()
-    assert page.locator("h1").inner_text() == best["system"]
+    assert page.locator("h1").inner_text() == best.system
     page.close()
 
 
