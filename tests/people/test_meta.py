@@ -25,6 +25,7 @@ from plainly.people.meta_evaluation import meta
 from plainly.people.metric_scores import MetricScores, mean_metric, read_scores, score_units, with_texts
 from plainly.people.statistics import correlate_metrics
 from plainly.people.subset import Filter
+from plainly.reporting.curves import draw_correlations
 from plainly.stats.raters import reliability
 
 SOURCES = {
@@ -458,7 +459,7 @@ def test_from_python_a_result_shows_itself(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="items, systems, both"):
         meta(path, metrics=["fkgl"], unit="item")  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="not drawn"):
-        meta(path, agreement=True, resamples=5).chart()
+        draw_correlations(meta(path, agreement=True, resamples=5))
 
 
 def test_level_means_confidence_and_old_names_are_taken_for_one_version(

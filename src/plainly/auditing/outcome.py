@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from plainly.auditing import figures, prose
+from plainly.auditing import prose
 from plainly.auditing.attack import Attack
 from plainly.auditing.catalogue import chosen
 from plainly.auditing.sweep import LEVELS, SEED, Sweep, first_trial, sweep
@@ -121,12 +121,6 @@ class Audit(Result):
                 stem = name if len(tables) == 1 else f"{name}-{_safe(system)}"
                 write_whole(directory / f"{stem}.csv", _csv(table.header, table.rows))
         write_whole(directory / "verdicts.md", "\n\n".join(self.paragraphs.values()) + "\n")
-
-    def draw(self, directory: Path) -> None:
-        """Draw every metric of every system there, as SVG and PNG."""
-        for system in self.sweep.systems:
-            for spec in self.sweep.design.metrics:
-                figures.save(figures.figure(self.sweep, system, spec), directory / f"{_safe(system)}-{_safe(spec)}")
 
     def _tables(self, name: str, *, intervals: bool | None = None) -> list[Table]:
         return TABLES[name](

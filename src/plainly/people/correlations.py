@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -186,17 +186,6 @@ class MetricCorrelations(Result):
         """On how many units the two metrics of a pair are correlated in the tables above."""
         return max(self.row(name, unit=pair.unit, slice=pair.slice, dimension=pair.dimension).estimate.n
                    for name in (pair.first, pair.second))  # fmt: skip
-
-    def chart(self) -> Any:
-        """A panel for each metric: its scores against the mean ratings of the same outputs. An altair chart."""
-        from plainly.people.scatter import panel, panels
-
-        (scores, *_), dimension = self.scores, self.dimensions[0]
-        human = self.judgements.human(dimension, scores.units)
-        return panels(
-            panel(metric.segments, human, metric.name, f"mean {dimension}", scores.units)
-            for metric in scores.metrics.values()
-        )
 
 
 _TESTS = (

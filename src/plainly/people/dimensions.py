@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -132,17 +131,6 @@ class Tradeoff(Result):
             *(Note(relation.warning) for relation in self.relations if relation.warning),
             *few_items(len(self.judgements.items)),
         ]
-
-    def chart(self) -> Any:
-        """A panel for each pair of dimensions, over the outputs rated on both: an altair chart."""
-        from plainly.people.scatter import panel, panels
-
-        drawn = []
-        for relation in self.relations:
-            units = common_units(self.judgements, (relation.x, relation.y))
-            x, y = (self.judgements.human(name, units) for name in (relation.x, relation.y))
-            drawn.append(panel(x, y, relation.x, relation.y, units))
-        return panels(drawn)
 
 
 def measure_tradeoff(judgements: Judgements, dimensions: Sequence[str], *, sampling: Sampling) -> Tradeoff:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from plainly.core.arguments import public
-from plainly.core.errors import BadInput, way
+from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, unseen
@@ -58,14 +58,6 @@ class MetaEvaluation(Result):
 
     def notes(self) -> list[Note]:
         return [*dict.fromkeys(note for part in self.parts for note in part.notes()), *self.remarks]
-
-    def chart(self) -> Any:
-        """Scatter plots: metrics against people where metrics were asked for, else dimensions against each other."""
-        part = self.correlations or self.tradeoff
-        if part is None:
-            metrics, dimensions = way("metrics=", "-m …"), way("tradeoff=True", "--tradeoff")
-            raise BadInput(f"Agreement is not drawn: metrics ({metrics}) and dimensions ({dimensions}) are.")
-        return part.chart()
 
 
 @public

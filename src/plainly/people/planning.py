@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -132,12 +132,6 @@ class StudyPlan(Result):
             "patterns, each pair both ways; power: of the pairs that the pilot tells apart, how many the study does."
         )
         return [*(Note(line, kind="claim") for line in self.advice), *self.remarks, Note(about)]
-
-    def chart(self) -> Any:
-        """The curves: agreement by sentences, ways to spend the budget, and power. An altair chart."""
-        from plainly.people.plan_curves import curves
-
-        return curves(self)
 
 
 def _record(point: Point) -> Record:

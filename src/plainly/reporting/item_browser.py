@@ -9,9 +9,8 @@ from typing import Any
 from plainly.core.display import label, whole
 from plainly.factcheck.facts import FactChecks
 from plainly.factcheck.pairs import Checked
-from plainly.reporting.operation_spans import PlacedGroup, PlacedOperations
 from plainly.reporting.overview import Overview
-from plainly.reporting.sentence_links import PlacedLinks
+from plainly.reporting.spans import PlacedGroup, PlacedLinks, PlacedOperations
 
 # A script element ends at "</script"; "<!--" and the line separators have meanings of their own in HTML and JavaScript.
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}

@@ -1,7 +1,7 @@
 """Results that people want to look at: a page, figures and tables for papers, plots in notebooks.
 
-Nothing is measured here: ``plainly.reporting.overview`` has asked what there is to say; it is drawn (``charts``) and
-written down (``document``, ``paper``).
+Nothing is measured here: ``overview`` collects what there is to say; it is drawn (``plots``) and written down
+(``page``, ``paper``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from plainly.checks.gate import Gate
 from plainly.core.arguments import public
@@ -23,14 +23,12 @@ from plainly.people import RatingsLike, take
 from plainly.people.preferences import rank
 from plainly.people.rankings import read_rankings
 from plainly.reporting import paper
+from plainly.reporting.figures import Panel
 from plainly.reporting.overview import Overview, overview
-from plainly.reporting.panel import Panel
 from plainly.reporting.summary import Sentence
+from plainly.reporting.svg import Figure
 from plainly.scoring.score import ScoreOptions, asked
 from plainly.scoring.scores import Evaluation, SystemScores
-
-if TYPE_CHECKING:
-    import altair
 
 __all__ = ["Overview", "Report", "plot", "report"]
 
@@ -52,7 +50,7 @@ class Report(Result):
     @cached_property
     def plots(self) -> tuple[Panel, ...]:
         """Every plot, in the order of the page."""
-        from plainly.reporting.charts import plots
+        from plainly.reporting.plots import plots
 
         return tuple(plots(self.overview))
 
@@ -66,7 +64,7 @@ class Report(Result):
         """The page."""
         from plainly.reporting.page import page
 
-        return page(self.overview, self.title, lambda: self.plots, gate=self.gate, command=self.command)
+        return page(self.overview, self.title, self.plots, gate=self.gate, command=self.command)
 
     def write(self, path: str | Path) -> Path:
         """Write the page and return where it is."""
@@ -95,7 +93,7 @@ class Report(Result):
     def _files(self, formats: Sequence[str]) -> Iterator[tuple[str, str | bytes]]:
         for plot in self.plots:
             for form in formats:
-                yield f"{plot.name}.{form}", plot.drawn(form)
+                yield f"{plot.name}.{form}", plot.figure.render(form)
         for _, name, text in paper.EXPORTS:
             yield name, text(self.overview) + "\n"
 
@@ -156,9 +154,9 @@ def report(
     return result
 
 
-def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair.TopLevelMixin:
-    """Scores by one metric, the first if none is named, with intervals: an Altair chart, which a notebook shows."""
-    from plainly.reporting.charts import score_plots
+def plot(result: Evaluation | SystemScores, metric: str | None = None) -> Figure:
+    """Scores by one metric, the first if none is named, with intervals: a figure to show in a notebook or to save."""
+    from plainly.reporting.plots import score_plots
 
     evaluation = result if isinstance(result, Evaluation) else result.alone
     chosen = metric if metric is not None else evaluation.specs[0]
@@ -166,4 +164,4 @@ def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair
     drawn = next(score_plots(Overview(replace(evaluation, systems=column))), None)
     if drawn is None:
         raise BadInput(f"{chosen} is undefined for every system, so there is nothing to plot.")
-    return drawn.chart
+    return drawn.figure

@@ -5,9 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from plainly.core.display import abridged, label, short
 from plainly.core.formatting import counted, interval, number
 from plainly.core.result import Record
-from plainly.reporting.figures import Strip, Strips
-from plainly.reporting.marks import SIDES, slug
-from plainly.reporting.panel import Panel
+from plainly.reporting.figures import SIDES, Panel, Strip, Strips, slug
 
 _FEWEST_MOVED, _MOST_MOVED = 3, 24  # rows of a plot of published and sound numbers
 _MOST_SYSTEMS = 30  # rows of a plot of scores; the table below has all

@@ -11,9 +11,8 @@ from plainly.auditing.catalogue import listing
 from plainly.core.display import abridged, label
 from plainly.core.formatting import counted, listed, number
 from plainly.core.result import Record
-from plainly.reporting.marks import SIDES
-from plainly.reporting.page_tables import score_cell
-from plainly.reporting.templates import figures
+from plainly.reporting.figures import SIDES
+from plainly.reporting.page import score_cell, show_panels
 from plainly_lab.field_site.charts import (
     called,
     moved_plots,
@@ -83,7 +82,7 @@ def overview_page(field: Field, links: Links) -> Record:
         "title": "The state of text simplification",
         "scope": scope,
         "sentences": list(_findings(field, links)),
-        "plots": figures(panels),
+        "plots": show_panels(panels),
         "level": _level(field),
         "columns": columns,
         "rows": [
@@ -145,7 +144,7 @@ def set_page(field: Field, of_set: Record, links: Links) -> Record:
         "scope": f"{of_set['name']}: {of_set['items']} items{documents}, references: {many}, {len(ranked)} systems.",
         # The first stands over the picture.
         "sentences": [verdict(spec, standings[spec]) for spec in directed[1 : 1 + _MOST_SENTENCES]],
-        "plots": figures(panels),
+        "plots": show_panels(panels),
         "compared": _how(first),
         "columns": [
             {"name": called(spec, of), "better": of["better"], "hint": SIDES[of["better"]], "part": False}
@@ -289,7 +288,7 @@ def metric_page(field: Field, metric: Record, links: Links) -> Record:
         "verdict": audit.get("verdict", ""),
         "audited": audited,
         "effects": effects,
-        "plots": figures([tricks_plot(name, effects, signature), people_plot(name, metric["people"])]),
+        "plots": show_panels([tricks_plot(name, effects, signature), people_plot(name, metric["people"])]),
         "signature": signature,
         "leads": leads,
         "signed": signed,
@@ -311,7 +310,7 @@ def papers_page(field: Field) -> Record:
                 "moved": moved[:_MOST_MOVED],
                 "less": moved[_MOST_MOVED:],
                 "others": [cell for cell in cells if cell["raw"]["sound"] is None],
-                "plots": figures(moved_plots(paper["name"], paper["cells"])),
+                "plots": show_panels(moved_plots(paper["name"], paper["cells"])),
                 "recipes": list(dict.fromkeys(cell["recipe"] for cell in cells)),
             }
         )

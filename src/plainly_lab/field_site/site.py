@@ -8,7 +8,8 @@ from plainly.core.display import visible
 from plainly.core.progress import Progress
 from plainly.core.result import Record
 from plainly.core.tables import jsonable
-from plainly.reporting.templates import asset, environment
+from plainly.reporting.page import environment, read_style
+from plainly.reporting.svg import read_asset
 from plainly_lab.field_site import contexts
 from plainly_lab.field_site.survey import Field
 
@@ -31,8 +32,8 @@ def pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
             values = {**always, **shown, "title": visible(shown["title"]), "here": file}
             yield file, str(templates.get_template(f"field/{template}.html").render(values))
             tell(1)
-    for name in ("page.css", "page.js"):
-        yield name, asset(name)
+    yield "page.css", read_style()
+    yield "page.js", read_asset("page.js")
     yield "field.json", json.dumps(jsonable(field.json()), ensure_ascii=False, indent=1)
 
 

@@ -23,8 +23,7 @@ from plainly.io.faults.content import reference_systems
 from plainly.people import take
 from plainly.people.metric_scores import score_units
 from plainly.people.statistics import correlate_metrics
-from plainly.reporting.habits import habits
-from plainly.reporting.warning_signs import alarms
+from plainly.reporting.findings import alarms, habits
 from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import DECIDING, Comparisons
 from plainly.scoring.evaluate import estimated, reads_less
