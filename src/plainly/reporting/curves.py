@@ -13,13 +13,11 @@ from plainly.people.dimensions import Tradeoff, common_units
 from plainly.people.meta_evaluation import MetaEvaluation
 from plainly.people.planning import StudyPlan
 from plainly.people.ratings import Units
-from plainly.reporting.figures import SIDES, Line, Lines, Scatter, Spot, group_axis, slug
+from plainly.reporting.figures import SIDES, Plane, Points, Series, group_axis, slug
 from plainly.reporting.geometry import Scale, fit_scale
-from plainly.reporting.svg import Drawing, Entry, Figure
+from plainly.reporting.svg import WIDTH, Drawing, Figure
 from plainly.stats.correlate import correlation
 from plainly.stats.resample import Floats
-
-Points = Sequence[tuple[float, float]]
 
 
 def save_attacks(audit: Audit, directory: Path) -> list[Path]:
@@ -46,24 +44,19 @@ def draw_attacks(
 
     ``crosses`` are further values to compare with, as (percent, score) by attack.
     """
-    lines = []
+    series = []
     for place, attack in enumerate(sweep.design.attacks):
         curve = sweep.curves[system, attack.name, spec]
-        mean, low, high = curve.mean[:, 0], curve.low[:, 0], curve.high[:, 0]
-        lines.append(
-            Line(
-                attack.name,
-                tuple(zip([100 * level for level in curve.levels], map(float, mean), strict=True)),
-                place,
-                band=tuple(zip(map(float, low), map(float, high), strict=True)),
-                crosses=tuple((crosses or {}).get(attack.name, ())),
-            )
-        )
+        mean, low, high = (values[:, 0].tolist() for values in (curve.mean, curve.low, curve.high))
+        shares = [100 * level for level in curve.levels]
+        band = list(zip(low, high, strict=True))
+        series.append(Series(attack.name, list(zip(shares, mean, strict=True)), place, band=band))
+        series.append(Series(attack.name, (crosses or {}).get(attack.name, ()), place, shape="cross", joined=False))
     share = Scale(0, 100, tuple((float(value), str(value)) for value in range(0, 101, 20)))
-    form = Lines(tuple(lines), share, "% of outputs attacked", axis or spec, height=320)
+    form = Plane(tuple(series), "% of outputs attacked", axis or spec, share, height=320)
     trials = f"mean of {sweep.design.trials} trials" if sweep.design.trials > 1 else "one trial"
     subtitle = f"{SIDES[sweep.design.metrics[spec].better]}; {trials}{'; crosses: published' if crosses else ''}"
-    return Figure((form.draw().with_title(title or f"{spec} of {system}", subtitle),), width=520)
+    return Figure((form.draw(600).with_title(title or f"{spec} of {system}", subtitle),), width=600)
 
 
 def draw_plan(plan: StudyPlan) -> Figure:
@@ -71,13 +64,13 @@ def draw_plan(plan: StudyPlan) -> Figure:
     sizes = [(point.sentences, str(point.raters), point.tau) for point in plan.points["sentences"]]
     power = [(int(point["sentences"]), str(point["raters"]), float(point["power"])) for point in plan.curves]
     budget = plan.points["budget"]
-    spent = Line("budget", tuple((float(place), point.tau) for place, point in enumerate(budget)), 0)
+    spent = Series("budget", [(float(place), point.tau) for place, point in enumerate(budget)], 0)
     raters = group_axis([str(point.raters) for point in budget])
     tau = "tau with the pilot"
-    spending = Lines((spent,), raters, "raters a sentence", tau, ends=(0.0, 1.0))
+    spending = Plane((spent,), "raters a sentence", tau, raters, ends=(0.0, 1.0))
     drawn = (
         _draw_sizes(sizes, "Test-set size", tau),
-        spending.draw().with_title(f"{plan.budget} ratings a system"),
+        spending.draw(WIDTH).with_title(f"{plan.budget} ratings a system"),
         _draw_sizes(power, f"A true difference of {plan.difference:g}", f"power at p < {plan.pilot.alpha:g}"),
     )
     return Figure(drawn)
@@ -87,12 +80,15 @@ def _draw_sizes(values: Sequence[tuple[int, str, float]], title: str, up: str) -
     """A line for each number of raters, over the number of sentences."""
     numbers = list(dict.fromkeys(raters for _, raters, _ in values))
     lines = tuple(
-        Line(f"{number} raters" if number != "1" else "1 rater", points, place)
+        Series(
+            f"{number} raters" if number != "1" else "1 rater",
+            [(float(size), value) for size, raters, value in values if raters == number],
+            place,
+        )
         for place, number in enumerate(numbers)
-        if (points := tuple((float(size), value) for size, raters, value in values if raters == number))
     )
     sizes = fit_scale({str(size): (float(size),) for size, *_ in values}, [0.0], whole=True)
-    return Lines(lines, sizes, "sentences a system", up, ends=(0.0, 1.0)).draw().with_title(title)
+    return Plane(lines, "sentences a system", up, sizes, ends=(0.0, 1.0)).draw(WIDTH).with_title(title)
 
 
 def draw_correlations(result: MetaEvaluation) -> Figure:
@@ -121,19 +117,16 @@ def _draw_dimensions(tradeoff: Tradeoff) -> Iterator[Drawing]:
 
 def _draw_points(x: Floats, y: Floats, x_name: str, y_name: str, units: Units) -> Drawing:
     """One scatter plot: a point for each unit, coloured by system, and the line of least squares."""
-    systems = sorted(set(units.system_names))
     defined = ~(np.isnan(x) | np.isnan(y))
-    names = zip(units.system_names, units.item_names, strict=True)
-    spots = tuple(
-        Spot(f"{system}, {item}", float(a), float(b), "dot", "", systems.index(system))
-        for a, b, (system, item), ok in zip(x, y, names, defined, strict=True)
-        if ok
-    )
+    points: dict[str, list[tuple[float, float]]] = {}
+    for a, b, system, known in zip(x.tolist(), y.tolist(), units.system_names, defined, strict=True):
+        points.setdefault(system, []).extend([(a, b)] if known else [])
+    series = tuple(Series(name, points[name], place, joined=False) for place, name in enumerate(sorted(points)))
     r = correlation(x, y)
-    line: tuple[tuple[float, float], ...] = ()
+    line: list[tuple[float, float]] = []
     if not math.isnan(r):
         slope, start = np.polyfit(x[defined], y[defined], 1)
-        line = tuple((float(end), float(start + slope * end)) for end in (x[defined].min(), x[defined].max()))
-    legend = tuple(Entry(system, place) for place, system in enumerate(systems))
-    title = f"r = {r:.2f}, n = {len(spots)}" if line else f"r is undefined, n = {len(spots)}"
-    return Scatter(spots, x_name, y_name, fitted=line, legend=legend).draw().with_title(title)
+        line = [(float(end), float(start + slope * end)) for end in (x[defined].min(), x[defined].max())]
+    n = int(defined.sum())
+    title = f"r = {r:.2f}, n = {n}" if line else f"r is undefined, n = {n}"
+    return Plane(series, x_name, y_name, line=line, height=300).draw(WIDTH).with_title(title)

@@ -4,34 +4,23 @@ Each form draws itself once; the drawing goes to the page and to files.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import compress, repeat
 from typing import ClassVar
 
 from plainly.core.display import abridged
-from plainly.core.metric import Metric
+from plainly.reporting import svg
 from plainly.reporting.geometry import PlacedNames, Scale, fit_scale, place_names, text_width
-from plainly.reporting.svg import (
-    WIDTH,
-    Drawing,
-    Entry,
-    Figure,
-    draw_line,
-    draw_mark,
-    draw_text,
-    draw_tip,
-    element,
-    hue,
-    percent,
-    series_shape,
-)
+from plainly.reporting.svg import WIDTH, Drawing, Figure, hue, percent, series_shape
 
 SIDES = {"higher": "higher is better", "lower": "lower is better", "neither": "no better side"}
+Points = Sequence[tuple[float, float]]
 Opens = Mapping[str, str | int]  # what the item browser shows after a click
 _LONG = 140  # pixels of a name that stands beside its marks, on a phone too
 _LONGEST = 40  # letters of a name
+_EDGE = 8  # pixels on the right of a field
 _DENSE = 8  # points of a line from which on its marks are small
 _TALL = 18  # rows from which on the axis stands above them as well
 # The narrowest fields of a scatter plot, and their height, on a phone, a tablet and a desk: as figure.css has them.
@@ -41,10 +30,6 @@ _FILES = (
     (680, 400),
 )  # widths of a scatter plot in a file, and the heights of its field: the first that fits
 _KINDS = {"best": "circle", "tied": "diamond", "plain": "circle", "not": "circle", "other": "right", "fooled": "right"}
-
-
-def describe_direction(metric: Metric) -> str:
-    return SIDES[metric.better]
 
 
 def slug(text: str, keep: str = "") -> str:
@@ -59,19 +44,26 @@ def _describe_cut(names: Sequence[str]) -> str:
     return f"The axis is cut: {', '.join(names)} {'lies' if len(names) == 1 else 'lie'} far beyond its end (arrow)."
 
 
-def _group(content: str, kind: str, name: str, tip: str, opens: Opens, system: int | None, *, first: bool) -> str:
-    """A mark with its tip; one that belongs to a system opens its items."""
-    button: dict[str, object] = {}
-    if system is not None:
-        button = {"role": "button", "tabindex": 0 if first else -1, "data_system": system}
-        button |= {f"data_{key}": value for key, value in opens.items()}
-    return element("g", draw_tip(name, tip) + content, class_=kind, **button)
-
-
-def _draw_path(points: Sequence[tuple[float, float]], kind: str) -> str:
-    """A line through points in percent; a path cannot have such coordinates, so it is drawn piece by piece."""
-    pieces = pairwise([(percent(x), percent(y)) for x, y in points])
-    return "".join(draw_line(x1, y1, x2, y2, kind) for (x1, y1), (x2, y2) in pieces)
+def _group(
+    content: str,
+    kind: str,
+    name: str,
+    tip: str,
+    opens: Opens | None,
+    system: int | None,
+    *,
+    first: bool,
+    link: str = "",
+) -> str:
+    """A mark with its tip; one that belongs to a system opens its items. Tab reaches the first, arrows the others."""
+    drawn = svg.tip(name, tip) + content
+    place = 0 if first else -1
+    if link:
+        return svg.element("a", drawn, class_=kind, href=link, tabindex=place)
+    if system is None or opens is None:
+        return svg.element("g", drawn, class_=kind)
+    data = {f"data_{key}": value for key, value in opens.items()}
+    return svg.element("g", drawn, class_=kind, role="button", tabindex=place, data_system=system, **data)
 
 
 def _draw_x_ticks(scale: Scale, y: object, dy: int, room: float) -> Iterator[str]:
@@ -79,7 +71,7 @@ def _draw_x_ticks(scale: Scale, y: object, dy: int, room: float) -> Iterator[str
     for place, (value, shown) in enumerate(scale.ticks):
         if place % 2 == 0 or not room or room / len(scale.ticks) > text_width(shown) + 4:
             kind = "tick thin" if place % 2 and not room else "tick"
-            yield draw_text(shown, percent(scale.at(value)), y, kind, dy=dy, text_anchor="middle")
+            yield svg.text(shown, percent(scale.at(value)), y, kind, dy=dy, text_anchor="middle")
 
 
 @dataclass(frozen=True)
@@ -104,6 +96,7 @@ class Strips:
     """Values one under another; ``ends`` are the lines after which a cluster ends."""
 
     form: ClassVar[str] = "strips"
+    file_width: ClassVar[float] = WIDTH
     rows: tuple[Strip, ...]
     unit: str
     zero: bool = False  # bars start at a line at zero
@@ -123,7 +116,7 @@ class Strips:
     def cut(self) -> str:
         return _describe_cut([f"{row.name} ({row.shown})" for row in self.rows if row.name in self.scale.beyond])
 
-    def draw(self, label: str = "", width: float = 0) -> Drawing:
+    def draw(self, width: float = 0) -> Drawing:
         """A line for each row: its name, its marks and its number. Long names stand above their marks."""
         names = [abridged(row.name, _LONGEST) for row in self.rows]
         widest = max(map(text_width, names), default=0.0)
@@ -141,242 +134,197 @@ class Strips:
             top = place * step
             middle = top + (28 if above else step / 2)
             wide = f"width:calc(100% + {left + right:.0f}px)"
-            content = element("rect", x=-left, y=top, width="100%", height=step, class_="hit", style=wide)
-            content += draw_text(name, -left if above else -12.0, top + 15 if above else middle + 4.5, "who",
+            content = svg.element("rect", x=-left, y=top, width="100%", height=step, class_="hit", style=wide)
+            content += svg.text(name, -left if above else -12.0, top + 15 if above else middle + 4.5, "who",
                                  text_anchor=None if above else "end")  # fmt: skip
             content += self._draw_marks(row, middle)
-            content += " " + draw_text(row.shown, "100%", middle + 4.5, "num", dx=right - 2, text_anchor="end")
+            content += " " + svg.text(row.shown, "100%", middle + 4.5, "num", dx=right - 2, text_anchor="end")
             kind = f"strip {row.kind if row.system is None else hue(row.system)}{' end' * (place + 1 in self.ends)}"
-            drawn = _group(content, kind, row.name, row.said, self.opens, row.system, first=place == 0)
-            if row.link:
-                drawn = element("a", drawn, href=row.link, tabindex=0 if place == 0 else -1)
-            parts.append(drawn)
+            told = kind, row.name, row.said, self.opens, row.system
+            parts.append(_group(content, *told, first=place == 0, link=row.link))
             if place + 1 in self.ends:
-                parts.append(draw_line(-left, top + step, "100%", top + step, "divider"))
-        parts.append(draw_text(self.unit, "50%", height, "unit", dy=36, text_anchor="middle"))
-        return Drawing("".join(parts), label, height, left, right, 22 if tall else 4, 44)
+                parts.append(svg.line(-left, top + step, "100%", top + step, "divider"))
+        parts.append(svg.text(self.unit, "50%", height, "unit", dy=36, text_anchor="middle"))
+        return Drawing("".join(parts), height, left, right, top=22 if tall else 4)
 
     def _draw_background(self, height: float) -> Iterator[str]:
         at = self.scale.at
         if self.band is not None:
             low, high = map(at, self.band)
-            yield element("rect", x=percent(low), y=0, width=percent(high - low), height=height, class_="band")
+            yield svg.element("rect", x=percent(low), y=0, width=percent(high - low), height=height, class_="band")
         lines = [(value, "grid") for value, _ in self.scale.ticks]
         lines += [(self.line, "people dashed")] if not math.isnan(self.line) else []
         for value, kind in [*lines, *([(0.0, "zero")] if self.zero else [])]:
-            yield draw_line(percent(at(value)), 0, percent(at(value)), height, kind)
+            yield svg.line(percent(at(value)), 0, percent(at(value)), height, kind)
 
     def _draw_marks(self, row: Strip, y: float) -> str:
         at = self.scale.at
         low, high = (row.low, row.high) if math.isfinite(row.low + row.high) else (row.value, row.value)
         if self.zero:
             low, high = sorted((0.0, row.value))
-        drawn = draw_line(percent(at(low)), y, percent(at(high)), y, "span thin" if row.inner else "span")
+        drawn = svg.line(percent(at(low)), y, percent(at(high)), y, "span thin" if row.inner else "span")
         if row.inner is not None:
             first, last = map(at, row.inner)
-            drawn += element("rect", x=percent(first), y=y - 5, width=percent(last - first), height=10, class_="inner")
-            return drawn + draw_line(percent(at(row.value)), y - 7, percent(at(row.value)), y + 7, "median")
+            drawn += svg.element(
+                "rect", x=percent(first), y=y - 5, width=percent(last - first), height=10, class_="inner"
+            )
+            return drawn + svg.line(percent(at(row.value)), y - 7, percent(at(row.value)), y + 7, "median")
         if row.name in self.scale.beyond:
-            arrow = draw_mark("left" if at(row.value) == 0 else "right", percent(at(row.value)), y)
-            return drawn + element("g", arrow, class_="people")
+            arrow = svg.mark("left" if at(row.value) == 0 else "right", percent(at(row.value)), y)
+            return drawn + svg.element("g", arrow, class_="people")
         if not math.isnan(row.was):
-            drawn += element("g", draw_mark("up", percent(at(row.was)), y), class_="people")
-        return drawn + draw_mark(_KINDS[row.kind], percent(at(row.value)), y)
+            drawn += svg.element("g", svg.mark("up", percent(at(row.was)), y), class_="people")
+        return drawn + svg.mark(_KINDS[row.kind], percent(at(row.value)), y)
 
 
 @dataclass(frozen=True)
-class Spot:
-    """A point on two axes."""
+class Series:
+    """Points that belong together; ``place`` gives their colour and shape, None keeps them in the background."""
 
     name: str
-    x: float
-    y: float
-    kind: str  # front, beaten or dot
-    said: str
-    system: int
+    points: Points
+    place: int | None = None
+    tips: tuple[str, ...] = ()
+    shape: str = ""  # other than that of its place
+    joined: bool = True  # by a line
+    band: Points = ()  # low and high at each point
 
 
 @dataclass(frozen=True)
-class Scatter:
-    """Points on two axes, and a line: through those that nobody beats, or one that was fitted."""
+class Plane:
+    """Points and lines on two axes, with a legend or with names beside the points."""
 
-    form: ClassVar[str] = "scatter"
-    points: tuple[Spot, ...]
+    form: ClassVar[str] = "plane"
+    series: tuple[Series, ...]
     across: str
     up: str
+    axis: Scale | None = None  # from left to right, where it does not follow from the points
+    ends: tuple[float, ...] = ()  # numbers that the axis upwards must hold
+    line: Points = ()
+    named: bool = False
     turned: bool = False  # lower is better, so that low values stand at the top
-    opens: Opens = field(default_factory=dict)
-    fitted: tuple[tuple[float, float], ...] = ()
-    legend: tuple[Entry, ...] = ()  # of many points, whose names would not fit
+    opens: Opens | None = None  # None: marks cannot be clicked
+    height: float = 220
 
     @cached_property
     def x(self) -> Scale:
-        return fit_scale({point.name: (point.x,) for point in self.points}, most=6, whole=bool(self.legend))
+        return self.axis or self._fit(0, ())
 
     @cached_property
     def y(self) -> Scale:
-        return fit_scale({point.name: (point.y,) for point in self.points}, most=6, whole=bool(self.legend))
+        return self._fit(1, self.ends)
 
-    def top(self, y: float) -> float:
-        return self.y.at(y) if self.turned else round(100 - self.y.at(y), 2)
+    def _fit(self, side: int, also: Sequence[float]) -> Scale:
+        values = {
+            each.name if self.named else str(place): [
+                *(point[side] for point in each.points),
+                *(end for ends in each.band * side for end in ends),
+            ]
+            for place, each in enumerate(self.series)
+        }
+        return fit_scale(values, also, most=6 if self.named else 5, whole=not self.named)
 
-    @property
-    def beyond(self) -> set[str]:
-        return {*self.x.beyond, *self.y.beyond}
+    def at(self, points: Points) -> list[tuple[float, float]]:
+        """Points in percent from the left and from the top; those that are undefined are left out."""
+        placed = [(self.x.at(x), self.y.at(y)) for x, y in points if math.isfinite(x + y)]
+        return [(x, y if self.turned else round(100 - y, 2)) for x, y in placed]
 
     @property
     def cut(self) -> str:
-        return _describe_cut([point.name for point in self.points if point.name in self.beyond])
-
-    @property
-    def line(self) -> list[tuple[float, float]]:
-        """The fitted line, or the one through those that nobody beats."""
-        unbeaten = sorted((point for point in self.points if point.kind == "front"), key=lambda point: point.x)
-        ends = self.fitted or tuple((point.x, point.y) for point in unbeaten)
-        return [(self.x.at(x), self.top(y)) for x, y in ends]
+        return _describe_cut([each.name for each in self.series if each.name in (*self.x.beyond, *self.y.beyond)])
 
     def place_names(self, width: float, height: float) -> PlacedNames:
         """The names in a field of this width, or wider, and this height."""
-        points = [(self.x.at(point.x), self.top(point.y)) for point in self.points]
-        names = [abridged(point.name, _LONGEST) for point in self.points]
-        return place_names(names, points, self.line, width=width, height=height)
-
-    def draw(self, label: str = "", width: float = 0) -> Drawing:
-        """The points with their names, or with a legend."""
-        left = max((text_width(shown) for _, shown in self.y.ticks), default=0.0) + 10
-        parts = [*_draw_axes(self.x, self.y, self.top, self.across, self.up, left)]
-        kind = "fitted" if self.fitted else "front"
-        parts.append(_draw_path(self.line, kind))
-        height = next((high for wide, high in _FILES if wide >= width), _FILES[-1][1])
-        for place, point in enumerate(self.points):
-            at = percent(self.x.at(point.x)), percent(self.top(point.y))
-            if self.legend:
-                mark = draw_mark(series_shape(point.system), *at, size=0.5)
-                parts.append(element("g", mark, class_=f"dot {hue(point.system)}"))
-                continue
-            content = element("circle", cx=at[0], cy=at[1], r=12, class_="hit")
-            content += draw_mark("circle" if point.kind == "front" else "right", *at)
-            colour = "people" if point.name in self.beyond else hue(point.system)
-            kind = f"point {colour}"
-            parts.append(_group(content, kind, point.name, point.said, self.opens, point.system, first=place == 0))
-        rooms = [] if self.legend else [(width - left - 8, height)] if width else list(_FIELDS)
-        fields = [self.place_names(*room) for room in rooms]
-        parts += [self._draw_names(names, number) for number, names in enumerate(fields, start=1)]
-        numbered = [f"room-{number}" for number, names in enumerate(fields, start=1) if names.numbered]
-        numbers = tuple(Entry(f"{number} {point.name}") for number, point in enumerate(self.points, start=1))
-        return Drawing(
-            "".join(parts), label, height, left, 8, 26, 44, kind="" if self.legend else "scatter",
-            legend=self.legend or (numbers if numbered else ()),
-            legend_kind="series" if self.legend else f"numbers {' '.join(numbered)}",
-        )  # fmt: skip
+        names = [abridged(each.name, _LONGEST) for each in self.series]
+        points = [point for each in self.series for point in self.at(each.points)]
+        return place_names(names, points, self.at(self.line), width=width, height=height)
 
     @property
     def file_width(self) -> float:
         """The narrowest width of a file in which all names find a place."""
-        fits = (wide for wide, high in _FILES if not self.place_names(wide - 60, high).numbered)
-        return WIDTH if self.legend else next(fits, _FILES[-1][0])
+        fits = (wide for wide, high in _FILES if not self.named or not self.place_names(wide - 60, high).numbered)
+        return next(fits, _FILES[-1][0])
 
-    def _draw_names(self, placed: PlacedNames, room: int) -> str:
-        drawn = []
-        for name in placed.names:
-            content = ""
-            if name.leader is not None:
-                content = draw_line(0, 0, *name.leader, "leader")
-            anchor = {1: "start", -1: "end", 0: "middle"}[name.side]
-            content += draw_text(name.text, name.away, name.down + 4.5, "name", text_anchor=anchor)
-            x, y = map(percent, name.point)
-            drawn.append(element("svg", content, x=x, y=y, overflow="visible"))
-        return element("g", "".join(drawn), class_=f"names room-{room}", aria_hidden="true")
-
-
-def _draw_axes(x: Scale, y: Scale, top: Callable[[float], float], across: str, up: str, left: float) -> Iterator[str]:
-    """Lines and numbers of both axes, and what they measure."""
-    for value, _ in x.ticks:
-        yield draw_line(percent(x.at(value)), 0, percent(x.at(value)), "100%", "grid")
-    yield from _draw_x_ticks(x, "100%", 17, math.inf)
-    for value, shown in y.ticks:
-        yield draw_line(0, percent(top(value)), "100%", percent(top(value)), "grid")
-        yield draw_text(shown, -7, percent(top(value)), "tick", dy=4.5, text_anchor="end")
-    yield draw_text(up, -left, -12, "unit")
-    yield draw_text(across, "50%", "100%", "unit", dy=36, text_anchor="middle")
-
-
-@dataclass(frozen=True)
-class Line:
-    """Points from left to right; ``series`` gives colour and shape, None is background."""
-
-    name: str
-    points: tuple[tuple[float, float], ...]
-    series: int | None
-    shown: tuple[str, ...] = ()
-    system: int | None = None
-    band: tuple[tuple[float, float], ...] = ()  # low and high at each point
-    crosses: tuple[tuple[float, float], ...] = ()  # values to compare with
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Values over an axis."""
-
-    form: ClassVar[str] = "lines"
-    cut: ClassVar[str] = ""
-    lines: tuple[Line, ...]
-    x: Scale
-    across: str
-    up: str
-    opens: Opens = field(default_factory=dict)
-    ends: tuple[float, ...] = ()  # numbers that the axis must hold
-    height: int = 220
-
-    @cached_property
-    def y(self) -> Scale:
-        values = [y for line in self.lines for _, y in (*line.points, *line.crosses)]
-        values += [end for line in self.lines for ends in line.band for end in ends]
-        return fit_scale({str(place): (value,) for place, value in enumerate(values)}, self.ends, whole=True)
-
-    def top(self, y: float) -> float:
-        return round(100 - self.y.at(y), 2)
-
-    def draw(self, label: str = "", width: float = 0) -> Drawing:
-        """The background first, then the lines that are told apart."""
+    def draw(self, width: float = 0) -> Drawing:
+        """The background first, then what is told apart, and a legend where there are several."""
         left = max((text_width(shown) for _, shown in self.y.ticks), default=0.0) + 10
-        parts = [*_draw_axes(self.x, self.y, self.top, self.across, self.up, left)]
-        parts += map(self._draw_line, sorted(self.lines, key=lambda line: line.series is not None))
-        entries = [
-            Entry(line.name, line.series, ", ".join(line.shown), self._attributes(line))
-            for line in self.lines
-            if line.series is not None
-        ]
+        room = width - left - _EDGE if width else _FIELDS[0][0]
+        parts = [*self._draw_axes(left), svg.path(self.at(self.line), "front" if self.named else "fitted")]
+        parts += map(self._draw_series, sorted(self.series, key=lambda each: each.place is not None))
+        if not self.named:
+            legend = [each for each in self.series if each.place is not None and not each.shape]
+            drawn, below = self._draw_legend(legend, room) if len(legend) > 1 else ("", 0)
+            return Drawing("".join([*parts, drawn]), self.height, left, _EDGE, top=26, bottom=44 + below)
+        height = next((high for wide, high in _FILES if wide >= width), _FILES[-1][1])
+        fields = [self.place_names(*field) for field in (((room, height),) if width else _FIELDS)]
+        parts += [_draw_names(names, number) for number, names in enumerate(fields, start=1)]
+        numbered = [f"room-{number}" for number, names in enumerate(fields, start=1) if names.numbered]
+        key = tuple(each.name for each in self.series) if numbered else ()
         return Drawing(
-            "".join(parts), label, self.height, left, 8, 26, 44, legend=tuple(entries) if len(entries) > 1 else ()
+            "".join(parts), height, left, _EDGE, top=26, kind="scatter", key=key, key_kind=" ".join(numbered)
         )
 
-    def _attributes(self, line: Line) -> dict[str, object]:
-        opens = {f"data_{key}": value for key, value in self.opens.items()}
-        return {"data_system": line.system, **opens} if line.system is not None else {}
+    def _draw_axes(self, left: float) -> Iterator[str]:
+        for value, _ in self.x.ticks:
+            yield svg.line(percent(self.x.at(value)), 0, percent(self.x.at(value)), "100%", "grid")
+        yield from _draw_x_ticks(self.x, "100%", 17, math.inf)
+        for value, shown in self.y.ticks:
+            ((_, y),) = self.at([(self.x.low, value)])
+            yield svg.line(0, percent(y), "100%", percent(y), "grid")
+            yield svg.text(shown, -7, percent(y), "tick", dy=4.5, text_anchor="end")
+        yield svg.text(self.up, -left, -12, "unit")
+        yield svg.text(self.across, "50%", "100%", "unit", dy=36, text_anchor="middle")
 
-    def _draw_line(self, line: Line) -> str:
-        defined = [(self.x.at(x), self.top(y)) for x, y in line.points if math.isfinite(y)]
-        drawn = _draw_path(defined, "line")
-        if line.series is None:
-            return element("g", drawn, class_="background")
-        if line.band:
-            at = [self.x.at(x) for x, _ in line.points]
-            edge = [*zip(at, (low for low, _ in line.band), strict=True)]
-            edge += reversed([*zip(at, (high for _, high in line.band), strict=True)])
-            shape = " ".join(f"{x},{self.top(y)}" for x, y in edge if math.isfinite(y))
-            area = element("polygon", points=shape, class_="area")
-            stretched = {"viewBox": "0 0 100 100", "preserveAspectRatio": "none", "width": "100%", "height": "100%"}
-            drawn = element("svg", area, **stretched) + drawn
-        tips = line.shown or ("",) * len(line.points)
-        for (x, y), tip in zip(line.points, tips, strict=True):
-            if math.isfinite(y):
-                size = 1 if len(line.points) < _DENSE else 0.6
-                mark = draw_mark(series_shape(line.series), percent(self.x.at(x)), percent(self.top(y)), size)
-                drawn += element("g", draw_tip(line.name, tip) + mark) if tip else mark
-        for x, y in line.crosses:
-            drawn += draw_mark("cross", percent(self.x.at(x)), percent(self.top(y))) if math.isfinite(y) else ""
-        return element("g", drawn, class_=hue(line.series))
+    def _draw_series(self, series: Series) -> str:
+        placed = self.at(series.points)
+        drawn = svg.path(placed, "line") if series.joined else ""
+        if series.place is None:
+            return svg.element("g", drawn, class_="background")
+        if series.band:
+            across = [x for x, _ in series.points]
+            lows, highs = zip(*series.band, strict=True)
+            edge = self.at([*zip(across, lows, strict=True), *reversed([*zip(across, highs, strict=True)])])
+            drawn = svg.area(edge) + drawn
+        colour = "people" if series.name in (*self.x.beyond, *self.y.beyond) else hue(series.place)
+        shape = series.shape or series_shape(series.place)
+        size = 0.6 if len(placed) >= _DENSE else 1
+        defined = [math.isfinite(sum(point)) for point in series.points]
+        for (x, y), tip in zip(placed, compress(series.tips or repeat(""), defined), strict=True):
+            mark = svg.mark(shape, percent(x), percent(y), size)
+            if self.named:
+                hit = svg.element("circle", cx=percent(x), cy=percent(y), r=12, class_="hit")
+                first = series is self.series[0]
+                return _group(hit + mark, f"point {colour}", series.name, tip, self.opens, series.place, first=first)
+            drawn += svg.element("g", svg.tip(series.name, tip) + mark) if tip else mark
+        return svg.element("g", drawn, class_=colour if series.joined else f"dots {colour}")
+
+    def _draw_legend(self, legend: Sequence[Series], room: float) -> tuple[str, float]:
+        """The names with their marks, in as many columns as fit, and how high that is."""
+        fit = max(1, int(room // (max(text_width(each.name) for each in legend) + 28)))
+        rows = math.ceil(len(legend) / fit)
+        columns = math.ceil(len(legend) / rows)
+        drawn = []
+        for number, each in enumerate(legend):
+            assert each.place is not None
+            x = percent(100 * (number % columns) / columns)
+            mark = svg.element("g", svg.mark(series_shape(each.place), x, "100%"), transform="translate(7,-4.5)")
+            content = mark + svg.text(each.name, x, "100%", "name", dx=20)
+            kind, down = f"entry {hue(each.place)}", 60 + 20 * (number // columns)
+            entry = _group(content, kind, each.name, ", ".join(each.tips), self.opens, each.place, first=number == 0)
+            drawn.append(svg.element("g", entry, transform=f"translate(0,{down})"))
+        return "".join(drawn), 8 + 20 * rows
+
+
+def _draw_names(placed: PlacedNames, room: int) -> str:
+    """Names beside their points, with lines to those that stand far off."""
+    drawn = []
+    for name in placed.names:
+        content = "" if name.leader is None else svg.line(0, 0, *name.leader, "leader")
+        anchor = {1: "start", -1: "end", 0: "middle"}[name.side]
+        content += svg.text(name.text, name.away, name.down + 4.5, "name", text_anchor=anchor)
+        x, y = name.point
+        drawn.append(svg.element("svg", content, x=percent(x), y=percent(y), overflow="visible"))
+    return svg.element("g", "".join(drawn), class_=f"names room-{room}", aria_hidden="true")
 
 
 def group_axis(names: Sequence[str]) -> Scale:
@@ -393,7 +341,7 @@ class Heat:
     columns: Sequence[tuple[str, str]]
     rows: Sequence[tuple[str, Sequence[float]]]
 
-    def draw(self, label: str = "", width: float = 0) -> Drawing:
+    def draw(self, width: float = 0) -> Drawing:
         """A table of cells; the names of the columns stand upright."""
         names = [abridged(name, _LONGEST // 2) for name, _ in self.rows]
         left = max(map(text_width, names)) + 10
@@ -401,21 +349,21 @@ class Heat:
         step, wide = 26, 100 / len(self.columns)
         heads = ""
         for place, (name, meaning) in enumerate(self.columns):
-            title = draw_tip(name, meaning)
-            head = draw_text(name, 4, 4, "name", transform="rotate(-90)", role="columnheader")
-            heads += element("svg", title + head, x=percent((place + 0.5) * wide), y=-8, overflow="visible")
-        drawn = element("g", heads, role="row")
+            title = svg.tip(name, meaning)
+            head = svg.text(name, 4, 4, "name", transform="rotate(-90)", role="columnheader")
+            heads += svg.element("svg", title + head, x=percent((place + 0.5) * wide), y=-8, overflow="visible")
+        drawn = svg.element("g", heads, role="row")
         for place, (name, (_, shares)) in enumerate(zip(names, self.rows, strict=True)):
             y = place * step
-            cells = draw_text(name, -8, y + 17.5, "who", text_anchor="end", role="rowheader")
+            cells = svg.text(name, -8, y + 17.5, "who", text_anchor="end", role="rowheader")
             for column, share in enumerate(shares):
                 left_edge, middle = percent(column * wide), percent((column + 0.5) * wide)
-                cells += element("rect", x=left_edge, y=y + 1, width=percent(wide * 0.97), height=step - 2, rx=3,
+                cells += svg.element("rect", x=left_edge, y=y + 1, width=percent(wide * 0.97), height=step - 2, rx=3,
                                  class_="cell", opacity=share / 200)  # fmt: skip
-                cells += draw_text(f"{share:.0f}", middle, y + 17.5, "num", text_anchor="middle", role="cell")
-            drawn += element("g", cells, role="row")
+                cells += svg.text(f"{share:.0f}", middle, y + 17.5, "num", text_anchor="middle", role="cell")
+            drawn += svg.element("g", cells, role="row")
         least = 30 * len(self.columns)
-        return Drawing(drawn, label, step * len(self.rows), left, 4, top, 8, role="table", least=least)
+        return Drawing(drawn, step * len(self.rows), left, 4, top, 8, role="table", least=least)
 
     @property
     def file_width(self) -> float:
@@ -423,7 +371,7 @@ class Heat:
         return self.draw().left + max(WIDTH - 100, 30 * len(self.columns))
 
 
-Form = Strips | Scatter | Lines | Heat
+Form = Strips | Plane | Heat
 
 
 @dataclass(frozen=True)
@@ -439,5 +387,5 @@ class Panel:
     @property
     def figure(self) -> Figure:
         """The figure of a file: a column of a paper wide, or as wide as its names need."""
-        width = getattr(self.form, "file_width", WIDTH)
-        return Figure((self.form.draw(f"{self.title}. {self.caption}", width),), width)
+        width = self.form.file_width
+        return Figure((self.form.draw(width),), width, label=f"{self.title}. {self.caption}")

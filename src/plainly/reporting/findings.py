@@ -3,9 +3,10 @@ reasons to distrust a score, such as what cheap tricks on outputs would gain.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 
 import numpy as np
 
@@ -187,7 +188,18 @@ def _rules() -> tuple[_Rule, ...]:
 
 def alarms(metrics: Mapping[str, Metric], habits: Sequence[Habit]) -> tuple[Alarm, ...]:
     """The alarms for metrics, by spec."""
-    return tuple(alarm for spec, metric in metrics.items() for alarm in _of_metric(spec, metric, habits))
+    by_key = {habit.key: habit for habit in habits}
+    rung = []
+    for spec, rule in product(metrics, _rules()):
+        habit = by_key.get(rule.habit)
+        if habit is None or metrics[spec].name not in rule.metrics:
+            continue
+        systems = [system for system, value in habit.systems.items() if rule.crossed(value, habit.people)]
+        if systems:
+            names = listed([f"{short(system)} ({habit.shown(habit.systems[system])})" for system in systems])
+            message = rule.message.format(spec=spec, people=habit.shown(habit.people))
+            rung.append(Alarm(spec, tuple(systems), f"{names} {rule.verbs[len(systems) > 1]} {message}"))
+    return tuple(rung)
 
 
 # A share of outputs that say word for word what a reference says; more is no simplification but a copy of the answer.
@@ -232,18 +244,6 @@ def undefined(evaluation: Evaluation) -> tuple[Alarm, ...]:
             )
             alarms.append(Alarm(spec, tuple(counts), message))
     return tuple(alarms)
-
-
-def _of_metric(spec: str, metric: Metric, habits: Sequence[Habit]) -> Iterator[Alarm]:
-    for rule in _rules():
-        habit = next((habit for habit in habits if habit.key == rule.habit), None)
-        if habit is None or metric.name not in rule.metrics:
-            continue
-        systems = [system for system, value in habit.systems.items() if rule.crossed(value, habit.people)]
-        if systems:
-            names = listed([f"{short(system)} ({habit.shown(habit.systems[system])})" for system in systems])
-            message = rule.message.format(spec=spec, people=habit.shown(habit.people))
-            yield Alarm(spec, tuple(systems), f"{names} {rule.verbs[len(systems) > 1]} {message}")
 
 
 @dataclass(frozen=True)

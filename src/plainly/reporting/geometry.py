@@ -182,10 +182,7 @@ def _points_along(line: Sequence[Percent]) -> Iterator[Percent]:
 
 def text_width(text: str) -> float:
     """The width of a text in pixels, at most."""
-    return 2 + sum(map(_letter, text))
-
-
-def _letter(c: str) -> float:
-    if unicodedata.east_asian_width(c) in "WF":
-        return _FULL
-    return _NARROW if c in _SLIM else _CAPITAL if c.isupper() or c in "mw@%" else _LETTER
+    full = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    slim = sum(c in _SLIM for c in text)
+    broad = sum(c.isupper() or c in "mw@%" for c in text)
+    return 2 + _LETTER * (len(text) - full - slim - broad) + _FULL * full + _NARROW * slim + _CAPITAL * broad

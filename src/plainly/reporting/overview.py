@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import BadInput, PlainlyError, for_python, way
+from plainly.core.errors import BadInput, PlainlyError, way
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import listed
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, unseen
-from plainly.core.result import Note, Record, Result, Table
+from plainly.core.result import Note
 from plainly.core.sampling import Sampling
 from plainly.factcheck.facts import FactChecks, facts
 from plainly.people.correlations import MetricCorrelation
@@ -41,7 +41,7 @@ from plainly.reporting.findings import (
     undefined,
 )
 from plainly.reporting.spans import PlacedLinks, PlacedOperations, placed_links, placed_operations
-from plainly.reporting.summary import Sentence, lead, sentences
+from plainly.reporting.summary import Sentence, sentences
 from plainly.scoring import subsets
 from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import DECIDING, Comparisons
@@ -54,7 +54,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, repr=False)
-class Overview(Result):
+class Overview:
     """Scores and what is to be known beside them. What is empty or None could not be said, or was not asked for."""
 
     evaluation: Evaluation
@@ -96,11 +96,6 @@ class Overview(Result):
         """What a colleague would say who has read all of it."""
         return sentences(self)
 
-    @cached_property
-    def lead(self) -> list[Sentence]:
-        """The three sentences to read if one reads no more."""
-        return lead(self.summary)
-
     def metric(self, spec: str) -> Metric:
         return self.evaluation.metrics[spec]
 
@@ -129,33 +124,6 @@ class Overview(Result):
         if self.comparisons is not None and not self.comparisons.pair(spec, best, system).significant:
             return "tied"
         return ""
-
-    def records(self) -> list[Record]:
-        return self.evaluation.records()
-
-    def json(self) -> Record:
-        """Schema plainly.report/1, of a report that was not written to any file."""
-        return {
-            "schema": "plainly.report/1",
-            "page": None,
-            "figures": [],
-            "summary": [sentence.text for sentence in self.summary],
-            "left_out": [for_python(reason) for reason in self.left_out],
-            "warnings": [caution.json() for caution in self.cautions],
-        }
-
-    def tables(self) -> list[Table]:
-        return self.evaluation.tables()
-
-    def notes(self) -> list[Note]:
-        """The summary, what was left out, and what may be wrong with the texts."""
-        notice = self.operations.notice if self.operations is not None else ""
-        return [
-            *(Note(sentence.text, "claim") for sentence in self.summary),
-            *(Note(f"Left out: {reason}") for reason in self.left_out),
-            *([Note(notice)] if notice else []),
-            *self.cautions,
-        ]
 
 
 def overview(

@@ -17,7 +17,7 @@ from plainly.core.formatting import interval, listed, number, p_value
 from plainly.core.result import Table
 from plainly.metrics.evidence import evidence
 from plainly.reporting import paper
-from plainly.reporting.figures import Panel, describe_direction
+from plainly.reporting.figures import SIDES, Panel
 from plainly.reporting.findings import MOST_TRIED
 from plainly.reporting.item_browser import payload, script_json
 from plainly.reporting.overview import Overview
@@ -149,7 +149,7 @@ def score_table(overview: Overview) -> dict[str, Any]:
         metric = overview.metric(spec)
         headline = metric.outputs[0]
         name = spec if headline == metric.name else f"{spec}: {headline}"
-        columns.append({"name": name, "hint": describe_direction(metric), "part": False, "better": metric.better})
+        columns.append({"name": name, "hint": SIDES[metric.better], "part": False, "better": metric.better})
         shown.append((spec, headline, False))
         for part in getattr(metric, "shown", ()):
             if part != headline:
@@ -292,7 +292,7 @@ def show_panels(panels: Iterable[Panel | None]) -> list[dict[str, Any]]:
     for panel in panels:
         if panel is not None:
             title, caption = visible(panel.title), visible(panel.caption).replace(" %", "\u00a0%")
-            drawn = Markup(panel.form.draw(f"{title}. {caption}").page())
+            drawn = Markup(panel.form.draw().page(f"{title}. {caption}"))
             shown.append({"name": panel.name, "section": panel.section, "title": title, "caption": caption,
                           "form": panel.form.form, "cut": visible(panel.form.cut), "drawn": drawn})  # fmt: skip
     return shown

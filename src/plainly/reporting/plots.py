@@ -6,16 +6,14 @@ from collections.abc import Iterator, Sequence
 from plainly.core.display import label, short
 from plainly.core.formatting import interval, listed, number
 from plainly.reporting.figures import (
+    SIDES,
     Heat,
-    Line,
-    Lines,
     Opens,
     Panel,
-    Scatter,
-    Spot,
+    Plane,
+    Series,
     Strip,
     Strips,
-    describe_direction,
     group_axis,
     slug,
 )
@@ -46,7 +44,7 @@ def score_plots(overview: Overview) -> Iterator[Panel]:
             continue
         figure = Strips(
             tuple(_score_row(overview, spec, system) for system in ranked),
-            f"{spec}, {describe_direction(overview.metric(spec))}",
+            f"{spec}, {SIDES[overview.metric(spec).better]}",
             ends=_cluster_ends(overview, spec, ranked),
             opens={"metric": metric, "order": _worst_first(overview, spec)},
         )
@@ -90,22 +88,27 @@ def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
         return
     simplicity, meaning = pair
     unbeaten = sorted(front(overview.evaluation, simplicity, meaning))
-    spots = []
+    points: dict[str, tuple[float, float]] = {}
+    series = []
     for place, system in enumerate(overview.systems):
         x, y = overview.value(system, meaning.spec), overview.value(system, simplicity.spec)
         if not math.isnan(x + y):
-            kind, said = "beaten", "some system is better on both"
+            points[system] = (x, y)
+            shape, said = "right", "some system is better on both"
             if system in unbeaten:
-                kind, said = "front", "nobody is better on both"
+                shape, said = "circle", "nobody is better on both"
             scores = f"{simplicity.spec} {number(y, page=True)}; {meaning.spec} {number(x, page=True)}"
-            spots.append(Spot(label(system), x, y, kind, f"{scores}; {said}", place))
-    if len(spots) < 2:
+            series.append(Series(label(system), [(x, y)], place, (f"{scores}; {said}",), shape))
+    if len(series) < 2:
         return
-    figure = Scatter(
-        tuple(spots),
+    figure = Plane(
+        tuple(series),
         f"meaning: {meaning.spec} →",
         f"simplicity: {simplicity.spec} {'→' if simplicity.sign > 0 else '(lower is better)'}",
+        line=sorted(points[system] for system in unbeaten),
+        named=True,
         turned=simplicity.sign < 0,
+        opens={},
     )
     caption = f"No system is better on both than {listed([short(system) for system in unbeaten])}."
     yield Panel("tradeoff", "tradeoff", f"{simplicity.spec} against {meaning.spec}", caption, figure)
@@ -153,8 +156,8 @@ def length_plots(overview: Overview) -> Iterator[Panel]:
         for system in ranked:
             place, values = overview.systems.index(system), of_systems[system]
             shown = tuple(f"{name} words: {number(value, page=True)}" for name, value in zip(bins, values, strict=True))
-            points = tuple((float(x), y) for x, y in enumerate(values))
-            lines.append(Line(label(system), points, place if system in focus else None, shown, place))
+            points = [(float(x), y) for x, y in enumerate(values)]
+            lines.append(Series(label(system), points, place if system in focus else None, shown))
         others = len(ranked) - len(focus)
         yield Panel(
             f"length-{slug(spec)}",
@@ -162,7 +165,7 @@ def length_plots(overview: Overview) -> Iterator[Panel]:
             f"{spec} by source length",
             f"{listed([short(system) for system in focus])}{f', and {others} others in grey' if others else ''}; items "
             f"in {len(bins)} groups of about equal size.",
-            Lines(tuple(lines), group_axis(bins), "words in the source", spec, opens={"metric": metric}),
+            Plane(tuple(lines), "words in the source", spec, group_axis(bins), opens={"metric": metric}),
         )
 
 

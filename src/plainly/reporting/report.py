@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from plainly.checks.gate import Gate
 from plainly.core.arguments import public
-from plainly.core.errors import BadInput
+from plainly.core.errors import BadInput, for_python
 from plainly.core.files import write_whole
 from plainly.core.formatting import size
 from plainly.core.progress import Progress, unseen
@@ -98,22 +98,36 @@ class Report(Result):
             yield name, text(self.overview) + "\n"
 
     def records(self) -> list[Record]:
-        return self.overview.records()
+        return self.overview.evaluation.records()
 
     def json(self) -> Record:
         """Schema plainly.report/1."""
-        page = str(self.pages[-1]) if self.pages else None
-        return {**self.overview.json(), "page": page, "figures": list(map(str, self.figures))}
+        return {
+            "schema": "plainly.report/1",
+            "page": str(self.pages[-1]) if self.pages else None,
+            "figures": list(map(str, self.figures)),
+            "summary": [sentence.text for sentence in self.summary],
+            "left_out": [for_python(reason) for reason in self.overview.left_out],
+            "warnings": [caution.json() for caution in self.overview.cautions],
+        }
 
     def tables(self) -> list[Table]:
-        return self.overview.tables()
+        return self.overview.evaluation.tables()
 
     def notes(self) -> list[Note]:
         """The summary, what was written, what was left out, and what may be wrong with the texts."""
+        contents = self.overview
+        notice = contents.operations.notice if contents.operations is not None else ""
         written = [Note(f"Wrote {path} ({size(len(self.html.encode()))}).") for path in self.pages]
         if self.figures:
             written.append(Note(f"Wrote {len(self.figures)} files to {self.figures[0].parent}."))
-        return [*self.overview.notes(), *written]
+        return [
+            *(Note(sentence.text, "claim") for sentence in self.summary),
+            *(Note(f"Left out: {reason}") for reason in contents.left_out),
+            *([Note(notice)] if notice else []),
+            *contents.cautions,
+            *written,
+        ]
 
 
 @public

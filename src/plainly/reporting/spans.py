@@ -11,7 +11,7 @@ from plainly.core.progress import Progress, unseen
 from plainly.text import sentences
 from plainly.text.sentence_aligner import align
 from plainly.text.sentence_alignment import HAPPENED, Alignment
-from plainly.typology.annotation import Group, Pair
+from plainly.typology.annotation import Pair
 from plainly.typology.label import labeller as labeller_named
 from plainly.typology.vocabulary import operations as vocabulary
 
@@ -76,13 +76,9 @@ def placed_operations(
 
 def placed(pair: Pair, source: str, output: str) -> tuple[PlacedGroup, ...]:
     """A pair's groups as places in the texts as written; a token that tokenisation has changed has no place there."""
-    places = _offsets(pair.source_tokens, source), _offsets(pair.output_tokens, output)
-    groups = (_group(group, *places) for group in pair.groups)
+    left, right = _offsets(pair.source_tokens, source), _offsets(pair.output_tokens, output)
+    groups = (PlacedGroup(group.label, _join(left, group.source), _join(right, group.output)) for group in pair.groups)
     return tuple(group for group in groups if group.source or group.output)
-
-
-def _group(group: Group, source: Sequence[Span | None], output: Sequence[Span | None]) -> PlacedGroup:
-    return PlacedGroup(group.label, _joined(source, group.source), _joined(output, group.output))
 
 
 def _offsets(tokens: Iterable[str], text: str) -> list[Span | None]:
@@ -99,7 +95,7 @@ def _offsets(tokens: Iterable[str], text: str) -> list[Span | None]:
     return offsets
 
 
-def _joined(places: Sequence[Span | None], tokens: Iterable[int]) -> tuple[Span, ...]:
+def _join(places: Sequence[Span | None], tokens: Iterable[int]) -> tuple[Span, ...]:
     """The places of some tokens; neighbours with at most a space between them become one."""
     joined: list[Span] = []
     for token in sorted(set(tokens)):

@@ -6,16 +6,17 @@ page the style sheet supplies colours for the light and the dark theme; a file c
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from plainly.core.errors import BadInput, MissingExtra
 from plainly.core.files import write_whole
-from plainly.reporting.geometry import text_width
 
 FORMATS = ("svg", "pdf", "png", "html")
 WIDTH = 328  # pixels of a drawing in a file: a column of a paper
@@ -31,7 +32,7 @@ _SHAPES = {
     "cross": "M-4 -4L4 4M-4 4L4 -4",
 }
 _SERIES_SHAPES = ("circle", "up", "square", "diamond", "down")
-_ROW = 19  # pixels of a line of a legend in a file
+_ROW, _GAP, _EDGE = 19.0, 28.0, 6.0  # pixels in a file: of a line of text, between drawings, around them
 PAGE = Path(__file__).parent / "page"
 
 
@@ -59,25 +60,38 @@ def percent(value: float) -> str:
     return f"{_format(float(value))}%"
 
 
-def draw_text(content: str, x: object, y: object, kind: str, **attributes: object) -> str:
+def text(content: str, x: object, y: object, kind: str, **attributes: object) -> str:
     """A text; ``dx`` and ``dy`` move it by pixels from coordinates in percent."""
     return element("text", escape(content), x=x, y=y, class_=kind, **attributes)
 
 
-def draw_tip(name: str, said: str) -> str:
+def tip(name: str, said: str) -> str:
     """What is known of a mark: browsers show it over the mark, and the page's script in its own way."""
     return element("title", escape(f"{name}\n{said}"))
 
 
-def draw_line(x1: object, y1: object, x2: object, y2: object, kind: str) -> str:
+def line(x1: object, y1: object, x2: object, y2: object, kind: str) -> str:
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind)
 
 
-def draw_mark(shape: str, x: object, y: object, size: float = 1) -> str:
+def path(points: Sequence[tuple[float, float]], kind: str) -> str:
+    """A line through points in percent; an SVG path cannot have such coordinates, so it is drawn piece by piece."""
+    pieces = pairwise([(percent(x), percent(y)) for x, y in points])
+    return "".join(line(x1, y1, x2, y2, kind) for (x1, y1), (x2, y2) in pieces)
+
+
+def area(points: Sequence[tuple[float, float]]) -> str:
+    """A shape between points in percent."""
+    shape = element("polygon", points=" ".join(f"{x},{y}" for x, y in points), class_="area")
+    return element("svg", shape, viewBox="0 0 100 100", preserveAspectRatio="none", width="100%", height="100%")
+
+
+def mark(shape: str, x: object, y: object, size: float = 1) -> str:
     """A mark around a point, with the colours of the group that it is in."""
     smaller = f"scale({size:g})" if size != 1 else None
-    path = element("path", d=_SHAPES[shape], class_="mark cross" if shape == "cross" else "mark", transform=smaller)
-    return element("svg", path, x=x, y=y, overflow="visible")
+    kind = "mark cross" if shape == "cross" else "mark"
+    drawn = element("path", d=_SHAPES[shape], class_=kind, transform=smaller)
+    return element("svg", drawn, x=x, y=y, overflow="visible")
 
 
 def hue(series: int) -> str:
@@ -91,103 +105,53 @@ def series_shape(series: int) -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A line of a legend; with attributes it is a button on the page."""
-
-    text: str
-    series: int | None = None
-    tip: str = ""
-    attributes: Mapping[str, object] = field(default_factory=dict)
-
-    def page(self) -> str:
-        """The entry as HTML."""
-        icon = ""
-        if self.series is not None:
-            mark = element("g", draw_mark(series_shape(self.series), 7, 7), class_=hue(self.series))
-            icon = element("svg", mark, class_="figure icon", width=14, height=14, aria_hidden="true")
-        name = element("span", escape(self.text), dir="auto")
-        if not self.attributes:
-            return element("li", icon + name)
-        tip = {"data_name": self.text, "data_tip": self.tip}
-        return element("li", element("button", icon + name, type="button", **tip, **self.attributes))
-
-
-@dataclass(frozen=True)
 class Drawing:
-    """The elements of a field, its height and its margins in pixels, and a legend below it."""
+    """The elements of a field, its height, and its margins in pixels."""
 
     body: str
-    label: str  # what it shows, for readers who do not see it
     height: float
     left: float
     right: float
-    top: float
-    bottom: float
-    role: str = "group"  # its marks can be reached one by one; "img" where they cannot
+    top: float = 4
+    bottom: float = 44
+    role: str = "group"
     kind: str = ""
     least: float = 0  # the narrowest width of the field; a page scrolls it where there is less
-    legend: tuple[Entry, ...] = ()
-    legend_kind: str = "series"
+    key: tuple[str, ...] = ()  # the names of points that have numbers
+    key_kind: str = ""
     title: str = ""
     subtitle: str = ""
 
     def with_title(self, title: str, subtitle: str = "") -> "Drawing":
-        """The drawing with a heading of its own, in a file."""
-        return replace(self, label=title, title=title, subtitle=subtitle)
+        """The drawing with a heading, for a file."""
+        return replace(self, title=title, subtitle=subtitle)
 
-    def page(self) -> str:
-        """The drawing as HTML, as wide as its place on the page."""
+    def page(self, label: str) -> str:
+        """The drawing as HTML, as wide as its place on the page; ``label`` is for readers who do not see it."""
         style = f"margin:{self.top:g}px {self.right:g}px {self.bottom:g}px {self.left:g}px;"
-        style += f"width:calc(100% - {self.left + self.right:g}px);"
-        style += f"min-width:{self.least:g}px;" if self.least else ""
+        style += f"width:calc(100% - {self.left + self.right:g}px);min-width:{self.least:g}px;"
         style += f"height:{self.height:g}px" if self.kind != "scatter" else ""  # the style sheet says how high
-        drawn = element(
-            "svg", self.body, class_=f"figure {self.kind}", role=self.role, aria_label=self.label, style=style
-        )
+        drawn = element("svg", self.body, class_=f"figure {self.kind}", role=self.role, aria_label=label, style=style)
         if self.least:
-            scroll = {"class_": "scroll", "tabindex": 0, "role": "region", "aria_label": self.label}
-            drawn = element("div", drawn, **scroll)
-        entries = "".join(entry.page() for entry in self.legend)
-        return drawn + (element("ul", entries, class_=self.legend_kind) if entries else "")
+            drawn = element("div", drawn, class_="scroll", tabindex=0, role="region", aria_label=label)
+        names = "".join(element("li", escape(name), dir="auto") for name in self.key)
+        return drawn + (element("ol", names, class_=f"numbers {self.key_kind}") if names else "")
 
     def place(self, x: float, y: float, width: float) -> tuple[str, float]:
-        """The drawing with title and legend, in a file: as an element, and where it ends."""
+        """The drawing in a file, with its title and the names of numbers: as elements, and where they end."""
         parts = []
-        for text, kind in ((self.title, "title"), (self.subtitle, "unit")):
-            if text:
-                parts.append(draw_text(text, x, y + 13, kind))
+        for heading, kind in ((self.title, "title"), (self.subtitle, "unit")):
+            if heading:
+                parts.append(text(heading, x, y + 13, kind))
                 y += _ROW
-        wide = width - self.left - self.right
-        field_box = {"x": x + self.left, "y": y + self.top, "width": wide, "height": self.height}
-        parts.append(element("svg", self.body, **field_box, overflow="visible"))
+        field = {"x": x + self.left, "y": y + self.top, "width": width - self.left - self.right}
+        parts.append(element("svg", self.body, height=self.height, overflow="visible", **field))
         y += self.top + self.height + self.bottom
-        for line in _wrap(self.legend, width):
-            at = x
-            for entry in line:
-                if entry.series is not None:
-                    parts.append(
-                        element("g", draw_mark(series_shape(entry.series), at + 7, y + 8), class_=hue(entry.series))
-                    )
-                    at += 18
-                parts.append(draw_text(entry.text, at, y + 13, "name"))
-                at += text_width(entry.text) + 14
+        key = "; ".join(f"{number}\u00a0{name}" for number, name in enumerate(self.key, start=1))
+        for names in textwrap.wrap(key, round(width / 7)):
+            parts.append(text(names, x, y + 13, "name"))
             y += _ROW
         return "".join(parts), y
-
-
-def _wrap(legend: Sequence[Entry], width: float) -> Iterator[list[Entry]]:
-    """The lines of a legend."""
-    line: list[Entry] = []
-    used = 0.0
-    for entry in legend:
-        wide = text_width(entry.text) + (32 if entry.series is not None else 14)
-        if line and used + wide > width:
-            yield line
-            line, used = [], 0.0
-        line.append(entry)
-        used += wide
-    if line:
-        yield line
 
 
 @dataclass(frozen=True)
@@ -197,26 +161,27 @@ class Figure:
     drawings: tuple[Drawing, ...]
     width: float = WIDTH  # of each drawing
     columns: int = 3
+    label: str = ""
 
     @property
     def svg(self) -> str:
         """The figure as an SVG file with its style."""
-        parts, bottom, gap, edge = [], 6.0, 28.0, 6.0
+        parts, bottom = (
+            [element("style", _style()), element("rect", class_="paper", width="100%", height="100%")],
+            _EDGE,
+        )
         for start in range(0, len(self.drawings), self.columns):
-            ends = []
-            for column, drawing in enumerate(self.drawings[start : start + self.columns]):
-                body, end = drawing.place(edge + column * (self.width + gap), bottom, self.width)
-                parts.append(body)
-                ends.append(end)
-            bottom = max(ends) + gap / 2
+            row = self.drawings[start : start + self.columns]
+            places = [each.place(_EDGE + k * (self.width + _GAP), bottom, self.width) for k, each in enumerate(row)]
+            parts += [body for body, _ in places]
+            bottom = max(end for _, end in places) + _GAP / 2
         columns = min(self.columns, len(self.drawings))
-        wide, high = 2 * edge + columns * self.width + (columns - 1) * gap, bottom - gap / 2 + edge
-        paper = element("rect", class_="paper", width="100%", height="100%")
-        label = "; ".join(drawing.label for drawing in self.drawings)
+        wide, high = 2 * _EDGE + columns * (self.width + _GAP) - _GAP, bottom - _GAP / 2 + _EDGE
+        label = self.label or "; ".join(drawing.title for drawing in self.drawings)
         return element(
-            "svg", element("style", _style()) + paper + "".join(parts), xmlns="http://www.w3.org/2000/svg",
-            class_="figure plainly-figure", width=wide, height=high, viewBox=f"0 0 {wide:g} {high:g}",
-            font_family="'Liberation Sans', Arial, Helvetica, sans-serif", role="img", aria_label=label,
+            "svg", "".join(parts), xmlns="http://www.w3.org/2000/svg", class_="figure plainly-figure",
+            width=wide, height=high, viewBox=f"0 0 {wide:g} {high:g}", role="img", aria_label=label,
+            font_family="'Liberation Sans', Arial, Helvetica, sans-serif",
         )  # fmt: skip
 
     def render(self, form: str) -> str | bytes:
@@ -239,9 +204,6 @@ class Figure:
         return Path(path)
 
     def _repr_svg_(self) -> str:
-        return self.svg
-
-    def _repr_html_(self) -> str:
         return self.svg
 
 
