@@ -218,7 +218,7 @@ class Plane:
         values = {
             each.name if self.named else str(place): [
                 *(point[side] for point in each.points),
-                *(end for ends in each.band * side for end in ends),
+                *(end for ends in (each.band if side else ()) for end in ends),
             ]
             for place, each in enumerate(self.series)
         }
