@@ -308,7 +308,7 @@ class Plane:
             assert each.place is not None
             x = percent(100 * (number % columns) / columns)
             mark = svg.element("g", svg.mark(series_shape(each.place), x, "100%"), transform="translate(7,-4.5)")
-            content = mark + svg.text(each.name, x, "100%", "name", dx=20)
+            content = mark + svg.text(abridged(each.name), x, "100%", "name", dx=20)
             kind, down = f"entry {hue(each.place)}", 60 + 20 * (number // columns)
             entry = _group(content, kind, each.name, ", ".join(each.tips), self.opens, each.place, first=number == 0)
             drawn.append(svg.element("g", entry, transform=f"translate(0,{down})"))
