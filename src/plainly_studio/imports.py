@@ -21,7 +21,15 @@ from plainly.core.errors import BadInput
 from plainly.core.progress import Progress, no_progress
 from plainly.io.lines import read_lines
 from plainly.io.tables import Sheet, read_table, table_format
-from plainly.people.rating_tables import AVERAGED, is_studio_export, ratings_in, roles_of, table_of, unescape_export
+from plainly.people.rating_tables import (
+    AVERAGED,
+    is_studio_export,
+    is_true,
+    ratings_in,
+    roles_of,
+    table_of,
+    unescape_export,
+)
 from plainly.people.ratings import guess_scale
 from plainly.stats.resample import Floats
 from plainly_studio import people, schema, tasks

@@ -57,7 +57,6 @@ def test_people_get_tables_and_paragraphs(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_everything_can_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
     where = str(tmp_path)
     arguments = ["-m", "fkgl", "--attacks", "random-period", "--levels", "50,100", "--out", where, "--plots", where]

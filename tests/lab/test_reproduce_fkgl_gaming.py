@@ -215,7 +215,6 @@ def test_conclusions_are_drawn_from_the_cells(cells: dict[tuple[str, str, str], 
 
 
 def test_figures_are_drawn(outputs: Path, tmp_path: Path) -> None:
-    pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
     fkgl_gaming.run(RecipeOptions(outputs=outputs, tables=frozenset({"4"}), trials=1, figures=tmp_path))
     for stem in ("figure1-fkgl", "figure2-bleu", "figure3-sari"):

@@ -30,6 +30,7 @@ from plainly.people.correlations import (
     with_texts,
 )
 from plainly.people.meta_evaluation import meta, pareto, relate
+from plainly.reporting.curves import draw_correlations
 from plainly.stats.agreement import reliability
 
 SOURCES = {
@@ -465,7 +466,7 @@ def test_from_python_a_result_shows_itself(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="items, systems, both"):
         meta(path, metrics=["fkgl"], unit="item")  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="not drawn"):
-        meta(path, agreement=True, sampling=Sampling(resamples=5)).chart()
+        draw_correlations(meta(path, agreement=True, sampling=Sampling(resamples=5)))
 
 
 def test_unit_is_what_is_correlated_and_level_is_confidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

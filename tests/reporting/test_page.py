@@ -218,7 +218,7 @@ def test_the_theme_can_be_chosen(open_page: Any, demo_page: Path) -> None:
     dark = page.evaluate(colour)
     assert light == "rgb(255, 255, 255)"
     assert dark != light
-    line = page.locator(".strip .who").first.evaluate("e => getComputedStyle(e).color")
+    line = page.locator(".strip .who").first.evaluate("e => getComputedStyle(e).fill")
     assert line not in ("rgb(27, 31, 36)", "rgb(0, 0, 0)"), "plots keep their light colours in the dark"
 
 
@@ -230,8 +230,10 @@ def test_prints_without_controls(open_page: Any, demo_page: Path) -> None:
     assert page.locator("#table").is_visible()
     assert page.locator("#plot-scores-fkgl").is_visible(), "on paper nobody can choose a metric"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    # Browsers leave backgrounds out on paper unless they are told not to, and marks are backgrounds.
-    assert page.locator("#plot-scores-sari .dot").first.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+    # Browsers may leave colours out on paper unless they are told not to.
+    assert (
+        page.locator("#plot-scores-sari .mark").first.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+    )
     assert len(page.pdf()) > 50_000
 
 

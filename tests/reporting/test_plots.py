@@ -14,11 +14,9 @@ import browser
 import plainly
 from plainly import data
 from plainly.core.sampling import Sampling
-from plainly.reporting import labels
-from plainly.reporting.habits import habits
+from plainly.reporting.findings import habits, item_spreads, length_scores
+from plainly.reporting.geometry import fit_scale, place_names
 from plainly.reporting.report import Overview, Report
-from plainly.reporting.scale import scale
-from plainly.reporting.spread import item_spreads, length_scores
 from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import DECIDING
 
@@ -85,7 +83,7 @@ def test_names_of_points_meet_neither_each_other_nor_points_at_any_width(many: i
     rng = random.Random(many)
     points = [(rng.uniform(0, 100), rng.uniform(0, 100)) for _ in range(many)]
     names = [f"system {'x' * rng.randrange(12)}" for _ in points]
-    placed = labels.place(names, points, (), width=500, height=380)
+    placed = place_names(names, points, (), width=500, height=380)
     assert placed.numbered == (many == 40)
     for width in (500, 641, 999):
         boxes = [(x * width / 100 - 5, y * 3.8 - 5, x * width / 100 + 5, y * 3.8 + 5) for x, y in points]
@@ -100,18 +98,18 @@ def test_names_of_points_meet_neither_each_other_nor_points_at_any_width(many: i
 
 def test_who_is_far_off_does_not_squeeze_the_others() -> None:
     near = {f"{k}": (40.0 + k,) for k in range(5)}
-    axis = scale({**near, "far": (2.0,)})
+    axis = fit_scale({**near, "far": (2.0,)})
     assert axis.beyond == ("far",)
     assert 35 < axis.low < 40
     assert axis.at(2.0) == 0
-    assert scale(near).beyond == ()
-    assert scale({"a": (1.0,), "b": (2.0,), "c": (90.0,)}).beyond == (), "of three nobody is the odd one"
-    assert scale({**near, "far": (2.0,)}, whole=True).beyond == ()
+    assert fit_scale(near).beyond == ()
+    assert fit_scale({"a": (1.0,), "b": (2.0,), "c": (90.0,)}).beyond == (), "of three nobody is the odd one"
+    assert fit_scale({**near, "far": (2.0,)}, whole=True).beyond == ()
 
 
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (40.13, 41.02), (-3.0, 97.0), (0.001, 0.0012), (1e6, 3e6), (5.0, 5.0)])
 def test_ticks_are_few_round_and_inside(ends: tuple[float, float]) -> None:
-    axis = scale({"a": ends})
+    axis = fit_scale({"a": ends})
     assert 2 <= len(axis.ticks) <= 6
     assert all(axis.low <= value <= axis.high for value, _ in axis.ticks)
     for value, shown in axis.ticks:
@@ -123,7 +121,7 @@ def test_clusters_are_those_of_compare(open_page: Any, demo_page: Path, demo: Re
     comparisons = demo.overview.comparisons
     assert comparisons is not None
     page = open_page(demo_page)
-    rows = "rows => rows.map(r => [r.querySelector('.who').textContent, r.classList.contains('end')])"
+    rows = "rows => rows.map(r => [r.dataset.name, r.classList.contains('end')])"
     drawn = page.eval_on_selector_all("#plot-scores-bleu .strip", rows)
     clusters: list[list[str]] = [[]]
     for name, end in drawn:
@@ -165,7 +163,7 @@ def test_arrows_go_through_a_plot(open_page: Any, demo_page: Path, demo: Report)
     page.locator("#plot-scores-sari .strip").first.focus()
     page.keyboard.press("ArrowDown")
     second = demo.overview.evaluation.ranking("sari")[1]
-    assert page.evaluate("document.activeElement.querySelector('.who').textContent") == second
+    assert page.evaluate("document.activeElement.dataset.name") == second
     assert page.locator("#tip").inner_text().startswith(second)
     page.keyboard.press("Enter")
     assert page.locator("#system").input_value() == str(demo.overview.systems.index(second))

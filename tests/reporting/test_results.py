@@ -16,11 +16,13 @@ import pytest
 import plainly
 from plainly import data
 from plainly.reporting import paper
-from plainly.reporting.pareto_front import Axis, axes, front
-from plainly.reporting.report import Report
+from plainly.reporting.report import Report, plot
+from plainly.reporting.summary import Axis, axes, front
 from plainly.scoring.evaluate import Evaluation, evaluate
 from plainly.scoring.score_file import open_saved, save
 from plainly.streaming.corpus import open_corpus
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def _demo(*systems: str) -> dict[str, tuple[str, ...]]:
@@ -142,10 +144,55 @@ def test_figures_in_every_format(tmp_path: Path) -> None:
     assert {"scores.tex", "scores.md", "scores.csv", "methods.txt", "references.bib"} <= set(written)
 
 
-def test_charts_follow_the_grammar_of_vega_lite(demo: Report) -> None:
-    for plot in demo.plots:
-        plot.chart.to_dict()  # validates against the schema; the page itself does not, to save time
-        assert plot.caption.endswith(".")
+def _texts(svg: str, kind: str) -> list[str]:
+    return [element.text or "" for element in tree.fromstring(svg).iter(f"{SVG}text") if element.get("class") == kind]
+
+
+def test_a_figure_draws_the_right_systems_values_and_order(demo: Report) -> None:
+    overview = demo.overview
+    panels = {panel.name: panel for panel in demo.plots}
+    assert all(panel.caption.endswith(".") for panel in demo.plots)
+    ranked = overview.evaluation.ranking("fkgl")
+    svg = panels["scores-fkgl"].figure.svg
+    assert _texts(svg, "who") == ranked
+    assert _texts(svg, "num") == [f"{overview.value(system, 'fkgl'):.2f}" for system in ranked]
+    # Where a mark stands between the ticks is its value.
+    root = tree.fromstring(svg)
+    ticks = [
+        (float(t.get("x", "")[:-1]), float(t.text or "")) for t in root.iter(f"{SVG}text") if t.get("class") == "tick"
+    ]
+    (x0, low), (x1, high) = ticks[0], ticks[-1]
+    for row, system in zip(_rows(root), ranked, strict=True):
+        (mark,) = row.findall(f"{SVG}svg")
+        at = float(mark.get("x", "")[:-1])
+        assert low + (high - low) * (at - x0) / (x1 - x0) == pytest.approx(overview.value(system, "fkgl"), abs=0.01)
+    assert set(_texts(panels["tradeoff"].figure.svg, "name")) == set(overview.systems)
+    operations = overview.operations
+    assert operations is not None
+    shares = _texts(panels["operations"].figure.svg, "num")
+    assert len(shares) == (len(overview.systems) + 1) * min(14, len(operations.labels))
+
+
+def _rows(root: tree.Element) -> list[tree.Element]:
+    kinds = ("strip ", "point ", "entry ")
+    return [group for group in root.iter(f"{SVG}g") if (group.get("class") or "").startswith(kinds)]
+
+
+def test_a_system_has_one_colour_in_the_whole_report(demo: Report) -> None:
+    colours: dict[str, set[str]] = {}
+    for panel in demo.plots:
+        if panel.section in ("scores", "tradeoff", "spread", "length", "habits"):
+            for row in _rows(tree.fromstring(panel.figure.svg)):
+                name = (row.findtext(f"{SVG}title") or "").partition("\n")[0]
+                colours.setdefault(name, set()).add((row.get("class") or "").split()[1])
+    assert colours == {system: {f"c{place}"} for place, system in enumerate(demo.overview.systems)}
+
+
+def test_the_page_and_a_file_hold_the_same_drawing(demo: Report) -> None:
+    for panel in demo.plots:
+        # The width of a file decides which numbers of an axis are shown, where names stand, and columns of a legend.
+        assert panel.form.draw().body in demo.html
+        assert panel.form.draw(panel.form.file_width).body in panel.figure.svg
 
 
 def test_one_system_without_references_or_intervals() -> None:
@@ -236,20 +283,13 @@ def test_a_corpus_too_large_to_hold_has_a_report_without_its_items(
     assert 'id="browser"' not in report.html
 
 
-def test_the_old_name_works_for_one_version() -> None:
-    evalset, _ = data.demo()
-    outputs = _demo()
-    evaluation = evaluate(evalset, outputs, ["sari"])
-    with pytest.warns(FutureWarning, match="plainly.report"):
-        old = plainly.make_report(evaluation, evalset=evalset, outputs=outputs, labeller=None, audit=False)
-    assert old.json() == plainly.report(evaluation, labeller=None, audit=False).json()
-
-
-def test_notebooks_show_tables_and_plots(demo: Report) -> None:
+def test_notebooks_show_tables_and_plots(demo: Report, tmp_path: Path) -> None:
     assert "<table>" in demo._repr_html_()
     assert f"<p>{demo.summary[0].text}</p>" in demo._repr_html_()
     evaluation: Evaluation = demo.overview.evaluation
-    with pytest.warns(FutureWarning, match="plainly.reporting.report.plot"):
-        chart = plainly.plot(evaluation, "bleu")
-    bundle = chart._repr_mimebundle_(None, None)
-    assert any("vega" in kind or "html" in kind for kind in (bundle[0] if isinstance(bundle, tuple) else bundle))
+    figure = plot(evaluation, "bleu")
+    assert _texts(figure._repr_svg_(), "who") == evaluation.ranking("bleu")
+    for form, start in (("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89PNG"), ("html", b"<!doctype html>")):
+        assert figure.save(tmp_path / f"bleu.{form}").read_bytes().startswith(start)
+    with pytest.raises(plainly.core.errors.BadInput, match=r"let it end in \.svg, \.pdf, \.png, \.html"):
+        figure.save(tmp_path / "bleu.json")

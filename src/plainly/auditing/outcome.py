@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from plainly.auditing import figures
 from plainly.auditing.attacks import Attack, resolve_attacks
 from plainly.auditing.sweep import LEVELS, SEED, Curve, Sweep, first_trial, sweep
 from plainly.auditing.verdicts import Effect, Verdict, judge, paragraph
@@ -137,12 +136,6 @@ class Audit(Result):
                 stem = name if len(tables) == 1 else f"{name}-{_safe(system)}"
                 write_whole(directory / f"{stem}.csv", _csv(table.header, table.rows))
         write_whole(directory / "verdicts.md", "\n\n".join(self.paragraphs.values()) + "\n")
-
-    def draw(self, directory: Path) -> None:
-        """Draw every metric of every system there, as SVG and PNG."""
-        for system in self.sweep.systems:
-            for spec in self.sweep.design.metrics:
-                figures.save(figures.figure(self.sweep, system, spec), directory / f"{_safe(system)}-{_safe(spec)}")
 
     def _tables(self, name: str, *, intervals: bool | None = None) -> list[Table]:
         return TABLES[name](

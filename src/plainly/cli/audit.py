@@ -89,7 +89,9 @@ def run(args: argparse.Namespace) -> Result:
         progress=bar,
     )
     if args.plots is not None:
-        result.draw(args.plots)
+        from plainly.reporting.curves import save_attacks
+
+        save_attacks(result, args.plots)
     if args.out is not None:
         result.write(args.out)
     return result

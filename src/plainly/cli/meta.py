@@ -59,7 +59,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
-    from plainly.core import plots
     from plainly.people.correlations import Filter
     from plainly.people.meta_evaluation import meta
     from plainly.people.preferences import rank, read_rankings
@@ -95,5 +94,7 @@ def run(args: argparse.Namespace) -> Result:
         sampling=options.sampling(args),
     )
     if args.plot:
-        say(f"Plots are in {plots.save(result.chart(), args.plot)}")
+        from plainly.reporting.curves import draw_correlations
+
+        say(f"Plots are in {draw_correlations(result).save(args.plot)}")
     return result

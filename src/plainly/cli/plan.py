@@ -43,7 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
-    from plainly.core import plots
     from plainly.people.planning import plan
 
     options.check_targets(args, args.plot)
@@ -60,7 +59,9 @@ def run(args: argparse.Namespace) -> Result:
         sampling=options.sampling(args),
     )
     if args.plot:
-        say(f"Curves are in {plots.save(result.chart(), args.plot)}")
+        from plainly.reporting.curves import draw_plan
+
+        say(f"Curves are in {draw_plan(result).save(args.plot)}")
     return result
 
 

@@ -15,8 +15,8 @@ from plainly.core.errors import BadInput
 
 # How files of ours begin: a page, every item's scores, rows set aside, JSON of any command, figures.
 _MARKS = (
-    b'content="plainly', b"system,id,", b"system\tid\t", b'{"system": ', b'{"file": ', b'"schema": "plainly.', b"vega",
-    b'class="marks"',
+    b'content="plainly', b"system,id,", b"system\tid\t", b'{"system": ', b'{"file": ', b'"schema": "plainly.',
+    b'class="figure plainly-figure"',
 )  # fmt: skip
 _LOOKED_AT = 4096
 

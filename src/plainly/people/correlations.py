@@ -629,17 +629,6 @@ class MetricCorrelations(Result):
         return max(self.row(name, unit=pair.unit, slice=pair.slice, dimension=pair.dimension).estimate.n
                    for name in (pair.first, pair.second))  # fmt: skip
 
-    def chart(self) -> Any:
-        """A panel for each metric: its scores against the mean ratings of the same outputs. An altair chart."""
-        from plainly.people.scatter import panel, panels
-
-        (scores, *_), dimension = self.scores, self.dimensions[0]
-        human = self.judgements.human(dimension, scores.units)
-        return panels(
-            panel(metric.segments, human, metric.name, f"mean {dimension}", scores.units)
-            for metric in scores.metrics.values()
-        )
-
 
 def _how_sure(unit: Unit, rows: Sequence[MetricCorrelation]) -> str:
     """What the brackets and stars of a unit are, and why some are not there."""

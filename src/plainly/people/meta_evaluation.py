@@ -155,17 +155,6 @@ class Tradeoff(Result):
             *self.judgements.few_items(),
         ]
 
-    def chart(self) -> Any:
-        """A panel for each pair of dimensions, over the outputs rated on both: an altair chart."""
-        from plainly.people.scatter import panel, panels
-
-        drawn = []
-        for relation in self.relations:
-            units = common_units(self.judgements, (relation.x, relation.y))
-            x, y = (self.judgements.human(name, units) for name in (relation.x, relation.y))
-            drawn.append(panel(x, y, relation.x, relation.y, units))
-        return panels(drawn)
-
 
 def measure_tradeoff(judgements: Judgements, dimensions: Sequence[str], *, sampling: Sampling) -> Tradeoff:
     if len(dimensions) < 2:
@@ -234,13 +223,6 @@ class MetaEvaluation(Result):
 
     def notes(self) -> list[Note]:
         return [*dict.fromkeys(note for part in self.parts for note in part.notes()), *self.remarks]
-
-    def chart(self) -> Any:
-        """Scatter plots: metrics against people where metrics were asked for, else dimensions against each other."""
-        part = self.correlations or self.tradeoff
-        if part is None:
-            raise BadInput("Agreement is not drawn: metrics (metrics=) and dimensions (tradeoff=True) are.")
-        return part.chart()
 
 
 def meta(

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -462,12 +462,6 @@ class StudyPlan(Result):
             "patterns, each pair both ways; power: of the pairs that the pilot tells apart, how many the study does."
         )
         return [*(Note(line, kind="claim") for line in self.advice), *self.remarks, Note(about)]
-
-    def chart(self) -> Any:
-        """The curves: agreement by sentences, ways to spend the budget, and power. An altair chart."""
-        from plainly.people.plan_curves import curves
-
-        return curves(self)
 
 
 def _record(point: Point) -> Record:

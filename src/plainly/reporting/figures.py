@@ -1,17 +1,77 @@
-"""What the page draws: strips, points, lines and shaded tables, as places in percent of a plot that has any width."""
+"""The forms that figures have: values one under another, points on two axes, lines, and a table of shares.
+
+Each form draws itself once; the drawing goes to the page and to files.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress, repeat
 from typing import ClassVar
 
-from plainly.reporting.labels import PlacedNames, place
-from plainly.reporting.scale import Scale, scale
+from plainly.core.formatting import abridged
+from plainly.reporting import svg
+from plainly.reporting.geometry import PlacedNames, Scale, fit_scale, place_names, text_width
+from plainly.reporting.svg import WIDTH, Drawing, Figure, hue, percent, series_shape
 
-_LONG = 18  # letters of a name that stand beside its marks on a phone
-# The narrowest fields of a scatter, and their height, on a phone, a tablet and a desk: as page.css has them.
+SIDES = {"higher": "higher is better", "lower": "lower is better", "neither": "no better side"}
+Points = Sequence[tuple[float, float]]
+Opens = Mapping[str, str | int]  # what the item browser shows after a click
+_LONG = 140  # pixels of a name that stands beside its marks, on a phone too
+_LONGEST = 40  # letters of a name
+_EDGE = 8  # pixels on the right of a field
+_DENSE = 8  # points of a line from which on its marks are small
+_TALL = 18  # rows from which on the axis stands above them as well
+# The narrowest fields of a scatter plot, and their height, on a phone, a tablet and a desk: as figure.css has them.
 _FIELDS = ((240, 300), (540, 380), (1000, 460))
+_FILES = (
+    (WIDTH, 300),
+    (680, 400),
+)  # widths of a scatter plot in a file, and the heights of its field: the first that fits
+_KINDS = {"best": "circle", "tied": "diamond", "plain": "circle", "not": "circle", "other": "right", "fooled": "right"}
+
+
+def slug(text: str, keep: str = "") -> str:
+    """A text as a part of a file's name."""
+    return "".join(c if c.isalnum() or c in keep else "-" for c in text).strip("-")
+
+
+def _describe_cut(names: Sequence[str]) -> str:
+    """That the axis ends before somebody, in a sentence."""
+    if not names:
+        return ""
+    return f"The axis is cut: {', '.join(names)} {'lies' if len(names) == 1 else 'lie'} far beyond its end (arrow)."
+
+
+def _group(
+    content: str,
+    kind: str,
+    name: str,
+    tip: str,
+    opens: Opens | None,
+    system: int | None,
+    *,
+    first: bool,
+    link: str = "",
+) -> str:
+    """A mark with its tip; one that belongs to a system opens its items. Tab reaches the first, arrows the others."""
+    drawn = svg.tip(name, tip) + content
+    place = 0 if first else -1
+    if link:
+        return svg.element("a", drawn, class_=kind, href=link, tabindex=place)
+    if system is None or opens is None:
+        return svg.element("g", drawn, class_=kind)
+    data = {f"data_{key}": value for key, value in opens.items()}
+    return svg.element("g", drawn, class_=kind, role="button", tabindex=place, data_system=system, **data)
+
+
+def _draw_x_ticks(scale: Scale, y: object, dy: int, room: float) -> Iterator[str]:
+    """The numbers of an axis from left to right; where there is little room, every second."""
+    for place, (value, shown) in enumerate(scale.ticks):
+        if place % 2 == 0 or not room or room / len(scale.ticks) > text_width(shown) + 4:
+            kind = "tick thin" if place % 2 and not room else "tick"
+            yield svg.text(shown, percent(scale.at(value)), y, kind, dy=dy, text_anchor="middle")
 
 
 @dataclass(frozen=True)
@@ -26,7 +86,7 @@ class Strip:
     kind: str = "plain"
     shown: str = ""
     said: str = ""
-    system: int | None = None  # whose items a click opens
+    system: int | None = None  # gives the colour, and whose items a click opens
     link: str = ""  # or the page that it leads to
     was: float = math.nan  # what it was before
 
@@ -36,6 +96,7 @@ class Strips:
     """Values one under another; ``ends`` are the lines after which a cluster ends."""
 
     form: ClassVar[str] = "strips"
+    file_width: ClassVar[float] = WIDTH
     rows: tuple[Strip, ...]
     unit: str
     zero: bool = False  # bars start at a line at zero
@@ -43,149 +104,232 @@ class Strips:
     line: float = math.nan  # dashed, to compare with
     band: tuple[float, float] | None = None
     ends: frozenset[int] = frozenset()
-    opens: Mapping[str, str | int] = field(default_factory=dict)  # what the item browser shows after a click
+    opens: Opens = field(default_factory=dict)
 
     @cached_property
     def scale(self) -> Scale:
         points = {row.name: (row.value, row.low, row.high, row.was) for row in self.rows}
         also = [self.line, *(self.band or ()), *([0.0] if self.zero or self.share else [])]
-        return scale(points, also, whole=self.share)
-
-    @property
-    def long(self) -> bool:
-        """Whether the names need a line of their own where there is little room."""
-        return max(map(len, (row.name for row in self.rows)), default=0) > _LONG
-
-    @cached_property
-    def places(self) -> list[dict[str, object]]:
-        """Every row with its marks in percent."""
-        at = self.scale.at
-        placed: list[dict[str, object]] = []
-        for row in self.rows:
-            low, high = (row.low, row.high) if math.isfinite(row.low + row.high) else (row.value, row.value)
-            if self.zero:
-                low, high = sorted((0.0, row.value))
-            inner = None if row.inner is None else (at(row.inner[0]), round(at(row.inner[1]) - at(row.inner[0]), 2))
-            beyond = row.name in self.scale.beyond and ("left" if at(row.value) == 0 else "right")
-            span = (at(low), round(at(high) - at(low), 2))
-            was = None if math.isnan(row.was) else at(row.was)
-            marks = {"at": at(row.value), "was": was, "span": span, "inner": inner, "beyond": beyond or ""}
-            placed.append({"row": row, **marks})
-        return placed
+        return fit_scale(points, also, whole=self.share)
 
     @property
     def cut(self) -> str:
-        """That the axis ends before somebody, in a sentence."""
-        far = [f"{row.name} ({row.shown})" for row in self.rows if row.name in self.scale.beyond]
-        return _cut(far)
+        return _describe_cut([f"{row.name} ({row.shown})" for row in self.rows if row.name in self.scale.beyond])
+
+    def draw(self, width: float = 0) -> Drawing:
+        """A line for each row: its name, its marks and its number. Long names stand above their marks."""
+        names = [abridged(row.name, _LONGEST) for row in self.rows]
+        widest = max(map(text_width, names), default=0.0)
+        above = widest > _LONG
+        left = 4.0 if above else widest + 10
+        right = max((text_width(row.shown) for row in self.rows), default=0.0) + 10
+        step = 40 if above else 26
+        height = step * len(self.rows)
+        tall = len(self.rows) > _TALL
+        room = width and width - left - right
+        parts = [*self._draw_background(height), *_draw_x_ticks(self.scale, height, 17, room)]
+        if tall:
+            parts += _draw_x_ticks(self.scale, 0, -7, room)
+        for place, (row, name) in enumerate(zip(self.rows, names, strict=True)):
+            top = place * step
+            middle = top + (28 if above else step / 2)
+            wide = f"width:calc(100% + {left + right:.0f}px)"
+            content = svg.element("rect", x=-left, y=top, width="100%", height=step, class_="hit", style=wide)
+            content += svg.text(name, -left if above else -12.0, top + 15 if above else middle + 4.5, "who",
+                                 text_anchor=None if above else "end")  # fmt: skip
+            content += self._draw_marks(row, middle)
+            content += " " + svg.text(row.shown, "100%", middle + 4.5, "num", dx=right - 2, text_anchor="end")
+            kind = f"strip {row.kind if row.system is None else hue(row.system)}{' end' * (place + 1 in self.ends)}"
+            told = kind, row.name, row.said, self.opens, row.system
+            parts.append(_group(content, *told, first=place == 0, link=row.link))
+            if place + 1 in self.ends:
+                parts.append(svg.line(-left, top + step, "100%", top + step, "divider"))
+        parts.append(svg.text(self.unit, "50%", height, "unit", dy=36, text_anchor="middle"))
+        return Drawing("".join(parts), height, left, right, top=22 if tall else 4)
+
+    def _draw_background(self, height: float) -> Iterator[str]:
+        at = self.scale.at
+        if self.band is not None:
+            low, high = map(at, self.band)
+            yield svg.element("rect", x=percent(low), y=0, width=percent(high - low), height=height, class_="band")
+        lines = [(value, "grid") for value, _ in self.scale.ticks]
+        lines += [(self.line, "people dashed")] if not math.isnan(self.line) else []
+        for value, kind in [*lines, *([(0.0, "zero")] if self.zero else [])]:
+            yield svg.line(percent(at(value)), 0, percent(at(value)), height, kind)
+
+    def _draw_marks(self, row: Strip, y: float) -> str:
+        at = self.scale.at
+        low, high = (row.low, row.high) if math.isfinite(row.low + row.high) else (row.value, row.value)
+        if self.zero:
+            low, high = sorted((0.0, row.value))
+        drawn = svg.line(percent(at(low)), y, percent(at(high)), y, "span thin" if row.inner else "span")
+        if row.inner is not None:
+            first, last = map(at, row.inner)
+            drawn += svg.element(
+                "rect", x=percent(first), y=y - 5, width=percent(last - first), height=10, class_="inner"
+            )
+            return drawn + svg.line(percent(at(row.value)), y - 7, percent(at(row.value)), y + 7, "median")
+        if row.name in self.scale.beyond:
+            arrow = svg.mark("left" if at(row.value) == 0 else "right", percent(at(row.value)), y)
+            return drawn + svg.element("g", arrow, class_="people")
+        if not math.isnan(row.was):
+            drawn += svg.element("g", svg.mark("up", percent(at(row.was)), y), class_="people")
+        return drawn + svg.mark(_KINDS[row.kind], percent(at(row.value)), y)
 
 
 @dataclass(frozen=True)
-class Spot:
-    """A system on two axes."""
+class Series:
+    """Points that belong together; ``place`` gives their colour and shape, None keeps them in the background."""
 
     name: str
-    x: float
-    y: float
-    kind: str
-    said: str
-    system: int
+    points: Points
+    place: int | None = None
+    tips: tuple[str, ...] = ()
+    shape: str = ""  # other than that of its place
+    joined: bool = True  # by a line
+    band: Points = ()  # low and high at each point
 
 
 @dataclass(frozen=True)
-class Scatter:
-    """Systems on two axes, and the line of those that nobody beats on both."""
+class Plane:
+    """Points and lines on two axes, with a legend or with names beside the points."""
 
-    form: ClassVar[str] = "scatter"
-    points: tuple[Spot, ...]
+    form: ClassVar[str] = "plane"
+    series: tuple[Series, ...]
     across: str
     up: str
+    axis: Scale | None = None  # from left to right, where it does not follow from the points
+    ends: tuple[float, ...] = ()  # numbers that the axis upwards must hold
+    line: Points = ()
+    named: bool = False
     turned: bool = False  # lower is better, so that low values stand at the top
-    opens: Mapping[str, str | int] = field(default_factory=dict)
+    opens: Opens | None = None  # None: marks cannot be clicked
+    height: float = 220
 
     @cached_property
     def x(self) -> Scale:
-        return scale({point.name: (point.x,) for point in self.points}, most=6)
+        return self.axis or self._fit(0, ())
 
     @cached_property
     def y(self) -> Scale:
-        return scale({point.name: (point.y,) for point in self.points}, most=6)
+        return self._fit(1, self.ends)
 
-    def top(self, y: float) -> float:
-        return self.y.at(y) if self.turned else round(100 - self.y.at(y), 2)
+    def _fit(self, side: int, also: Sequence[float]) -> Scale:
+        values = {
+            each.name if self.named else str(place): [
+                *(point[side] for point in each.points),
+                *(end for ends in (each.band if side else ()) for end in ends),
+            ]
+            for place, each in enumerate(self.series)
+        }
+        return fit_scale(values, also, most=6 if self.named else 5, whole=not self.named)
 
-    @property
-    def places(self) -> list[dict[str, object]]:
-        beyond = {*self.x.beyond, *self.y.beyond}
-        return [
-            {"point": point, "left": self.x.at(point.x), "top": self.top(point.y), "beyond": point.name in beyond}
-            for point in self.points
-        ]
-
-    @property
-    def front(self) -> list[tuple[float, float]]:
-        """The line through those that nobody beats."""
-        unbeaten = sorted((point for point in self.points if point.kind == "front"), key=lambda point: point.x)
-        return [(self.x.at(point.x), self.top(point.y)) for point in unbeaten]
-
-    def named(self, width: float, height: float) -> PlacedNames:
-        """The names in a field of this width, or wider, and this height."""
-        points = [(self.x.at(point.x), self.top(point.y)) for point in self.points]
-        return place([point.name for point in self.points], points, self.front, width=width, height=height)
-
-    @property
-    def fields(self) -> list[PlacedNames]:
-        """The names on the page, by how much room there is."""
-        return [self.named(width, height) for width, height in _FIELDS]
+    def at(self, points: Points) -> list[tuple[float, float]]:
+        """Points in percent from the left and from the top; those that are undefined are left out."""
+        placed = [(self.x.at(x), self.y.at(y)) for x, y in points if math.isfinite(x + y)]
+        return [(x, y if self.turned else round(100 - y, 2)) for x, y in placed]
 
     @property
     def cut(self) -> str:
-        return _cut([point.name for point in self.points if point.name in {*self.x.beyond, *self.y.beyond}])
+        return _describe_cut([each.name for each in self.series if each.name in (*self.x.beyond, *self.y.beyond)])
 
-
-@dataclass(frozen=True)
-class Line:
-    """A system's values from left to right; ``series`` counts those that are told apart, None is background."""
-
-    name: str
-    values: tuple[float, ...]
-    series: int | None
-    shown: tuple[str, ...]
-    system: int
-
-
-@dataclass(frozen=True)
-class LineSet:
-    """Values over groups."""
-
-    form: ClassVar[str] = "lines"
-    lines: tuple[Line, ...]
-    bins: tuple[str, ...]
-    across: str
-    up: str
-    cut: ClassVar[str] = ""
-    opens: Mapping[str, str | int] = field(default_factory=dict)
-
-    @cached_property
-    def y(self) -> Scale:
-        return scale({f"{line.name} {at}": (v,) for line in self.lines for at, v in enumerate(line.values)}, whole=True)
-
-    def left(self, place: int) -> float:
-        return round(100 * (place + 0.5) / len(self.bins), 2)
+    def place_names(self, width: float, height: float) -> PlacedNames:
+        """The names in a field of this width, or wider, and this height."""
+        names = [abridged(each.name, _LONGEST) for each in self.series]
+        points = [point for each in self.series for point in self.at(each.points)]
+        return place_names(names, points, self.at(self.line), width=width, height=height)
 
     @property
-    def drawn(self) -> list[dict[str, object]]:
-        """The background first."""
-        order = sorted(self.lines, key=lambda line: line.series is not None)
-        return [{"line": line, "dots": dots, "points": " ".join(f"{x},{y}" for x, y, _ in dots)}
-                for line in order if (dots := self._dots(line))]  # fmt: skip
+    def file_width(self) -> float:
+        """The narrowest width of a file in which all names find a place."""
+        fits = (wide for wide, high in _FILES if not self.named or not self.place_names(wide - 60, high).numbered)
+        return next(fits, _FILES[-1][0])
 
-    def _dots(self, line: Line) -> list[tuple[float, float, str]]:
-        return [
-            (self.left(place), round(100 - self.y.at(value), 2), line.shown[place])
-            for place, value in enumerate(line.values)
-            if math.isfinite(value)
-        ]
+    def draw(self, width: float = 0) -> Drawing:
+        """The background first, then what is told apart, and a legend where there are several."""
+        left = max((text_width(shown) for _, shown in self.y.ticks), default=0.0) + 10
+        room = width - left - _EDGE if width else _FIELDS[0][0]
+        parts = [*self._draw_axes(left), svg.path(self.at(self.line), "front" if self.named else "fitted")]
+        parts += map(self._draw_series, sorted(self.series, key=lambda each: each.place is not None))
+        if not self.named:
+            legend = [each for each in self.series if each.place is not None and not each.shape]
+            drawn, below = self._draw_legend(legend, room) if len(legend) > 1 else ("", 0)
+            return Drawing("".join([*parts, drawn]), self.height, left, _EDGE, top=26, bottom=44 + below)
+        height = next((high for wide, high in _FILES if wide >= width), _FILES[-1][1])
+        fields = [self.place_names(*field) for field in (((room, height),) if width else _FIELDS)]
+        parts += [_draw_names(names, number) for number, names in enumerate(fields, start=1)]
+        numbered = [f"room-{number}" for number, names in enumerate(fields, start=1) if names.numbered]
+        key = tuple(each.name for each in self.series) if numbered else ()
+        return Drawing(
+            "".join(parts), height, left, _EDGE, top=26, kind="scatter", key=key, key_kind=" ".join(numbered)
+        )
+
+    def _draw_axes(self, left: float) -> Iterator[str]:
+        for value, _ in self.x.ticks:
+            yield svg.line(percent(self.x.at(value)), 0, percent(self.x.at(value)), "100%", "grid")
+        yield from _draw_x_ticks(self.x, "100%", 17, math.inf)
+        for value, shown in self.y.ticks:
+            ((_, y),) = self.at([(self.x.low, value)])
+            yield svg.line(0, percent(y), "100%", percent(y), "grid")
+            yield svg.text(shown, -7, percent(y), "tick", dy=4.5, text_anchor="end")
+        yield svg.text(self.up, -left, -12, "unit")
+        yield svg.text(self.across, "50%", "100%", "unit", dy=36, text_anchor="middle")
+
+    def _draw_series(self, series: Series) -> str:
+        placed = self.at(series.points)
+        drawn = svg.path(placed, "line") if series.joined else ""
+        if series.place is None:
+            return svg.element("g", drawn, class_="background")
+        if series.band:
+            across = [x for x, _ in series.points]
+            lows, highs = zip(*series.band, strict=True)
+            edge = self.at([*zip(across, lows, strict=True), *reversed([*zip(across, highs, strict=True)])])
+            drawn = svg.area(edge) + drawn
+        colour = "people" if series.name in (*self.x.beyond, *self.y.beyond) else hue(series.place)
+        shape = series.shape or series_shape(series.place)
+        size = 0.6 if len(placed) >= _DENSE else 1
+        defined = [math.isfinite(sum(point)) for point in series.points]
+        for (x, y), tip in zip(placed, compress(series.tips or repeat(""), defined), strict=True):
+            mark = svg.mark(shape, percent(x), percent(y), size)
+            if self.named:
+                hit = svg.element("circle", cx=percent(x), cy=percent(y), r=12, class_="hit")
+                first = series is self.series[0]
+                return _group(hit + mark, f"point {colour}", series.name, tip, self.opens, series.place, first=first)
+            drawn += svg.element("g", svg.tip(series.name, tip) + mark) if tip else mark
+        return svg.element("g", drawn, class_=colour if series.joined else f"dots {colour}")
+
+    def _draw_legend(self, legend: Sequence[Series], room: float) -> tuple[str, float]:
+        """The names with their marks, in as many columns as fit, and how high that is."""
+        fit = max(1, int(room // (max(text_width(each.name) for each in legend) + 28)))
+        rows = math.ceil(len(legend) / fit)
+        columns = math.ceil(len(legend) / rows)
+        drawn = []
+        for number, each in enumerate(legend):
+            assert each.place is not None
+            x = percent(100 * (number % columns) / columns)
+            mark = svg.element("g", svg.mark(series_shape(each.place), x, "100%"), transform="translate(7,-4.5)")
+            content = mark + svg.text(abridged(each.name), x, "100%", "name", dx=20)
+            kind, down = f"entry {hue(each.place)}", 60 + 20 * (number // columns)
+            entry = _group(content, kind, each.name, ", ".join(each.tips), self.opens, each.place, first=number == 0)
+            drawn.append(svg.element("g", entry, transform=f"translate(0,{down})"))
+        return "".join(drawn), 8 + 20 * rows
+
+
+def _draw_names(placed: PlacedNames, room: int) -> str:
+    """Names beside their points, with lines to those that stand far off."""
+    drawn = []
+    for name in placed.names:
+        content = "" if name.leader is None else svg.line(0, 0, *name.leader, "leader")
+        anchor = {1: "start", -1: "end", 0: "middle"}[name.side]
+        content += svg.text(name.text, name.away, name.down + 4.5, "name", text_anchor=anchor)
+        x, y = name.point
+        drawn.append(svg.element("svg", content, x=percent(x), y=percent(y), overflow="visible"))
+    return svg.element("g", "".join(drawn), class_=f"names room-{room}", aria_hidden="true")
+
+
+def group_axis(names: Sequence[str]) -> Scale:
+    """An axis of groups instead of numbers; the first stands at 0, the next at 1."""
+    return Scale(-0.5, len(names) - 0.5, tuple((float(place), name) for place, name in enumerate(names)))
 
 
 @dataclass(frozen=True)
@@ -193,15 +337,55 @@ class Heat:
     """Shares of 100 in a table, the darker the more; ``columns`` have a name and what it means."""
 
     form: ClassVar[str] = "heat"
+    cut: ClassVar[str] = ""
     columns: Sequence[tuple[str, str]]
     rows: Sequence[tuple[str, Sequence[float]]]
-    cut: ClassVar[str] = ""
+
+    def draw(self, width: float = 0) -> Drawing:
+        """A table of cells; the names of the columns stand upright."""
+        names = [abridged(name, _LONGEST // 2) for name, _ in self.rows]
+        left = max(map(text_width, names)) + 10
+        top = max(text_width(name) for name, _ in self.columns) + 16
+        step, wide = 26, 100 / len(self.columns)
+        heads = ""
+        for place, (name, meaning) in enumerate(self.columns):
+            title = svg.tip(name, meaning)
+            head = svg.text(name, 4, 4, "name", transform="rotate(-90)", role="columnheader")
+            heads += svg.element("svg", title + head, x=percent((place + 0.5) * wide), y=-8, overflow="visible")
+        drawn = svg.element("g", heads, role="row")
+        for place, (name, (_, shares)) in enumerate(zip(names, self.rows, strict=True)):
+            y = place * step
+            cells = svg.text(name, -8, y + 17.5, "who", text_anchor="end", role="rowheader")
+            for column, share in enumerate(shares):
+                left_edge, middle = percent(column * wide), percent((column + 0.5) * wide)
+                cells += svg.element("rect", x=left_edge, y=y + 1, width=percent(wide * 0.97), height=step - 2, rx=3,
+                                 class_="cell", opacity=share / 200)  # fmt: skip
+                cells += svg.text(f"{share:.0f}", middle, y + 17.5, "num", text_anchor="middle", role="cell")
+            drawn += svg.element("g", cells, role="row")
+        least = 30 * len(self.columns)
+        return Drawing(drawn, step * len(self.rows), left, 4, top, 8, role="table", least=least)
+
+    @property
+    def file_width(self) -> float:
+        """Wide enough for every number."""
+        return self.draw().left + max(WIDTH - 100, 30 * len(self.columns))
 
 
-Figure = Strips | Scatter | LineSet | Heat
+Form = Strips | Plane | Heat
 
 
-def _cut(far: Sequence[str]) -> str:
-    if not far:
-        return ""
-    return f"The axis is cut: {', '.join(far)} {'lies' if len(far) == 1 else 'lie'} far beyond its end (arrow)."
+@dataclass(frozen=True)
+class Panel:
+    """A figure with the question it answers, its words for those who do not see it, and the section it belongs to."""
+
+    name: str
+    section: str
+    title: str
+    caption: str
+    form: Form
+
+    @property
+    def figure(self) -> Figure:
+        """The figure of a file: a column of a paper wide, or as wide as its names need."""
+        width = self.form.file_width
+        return Figure((self.form.draw(width),), width, label=f"{self.title}. {self.caption}")

@@ -9,9 +9,8 @@ from typing import Any
 from plainly.core.formatting import label, replace_surrogates
 from plainly.factcheck.facts import FactChecks
 from plainly.factcheck.pairs import Checked
-from plainly.reporting.operation_spans import PlacedGroup, PlacedOperations
 from plainly.reporting.overview import Overview
-from plainly.reporting.sentence_links import PlacedLinks
+from plainly.reporting.spans import PlacedGroup, PlacedOperations
 
 # A script element ends at "</script"; "<!--" and the line separators have meanings of their own in HTML and JavaScript.
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -19,7 +18,7 @@ _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
 
 def payload(overview: Overview) -> dict[str, Any]:
     """Columns, not records: ``outputs[system][item]``, ``scores[metric][system][item]``."""
-    systems = overview.systems
+    systems, links = overview.systems, overview.links
     return {
         "systems": [label(system) for system in systems],
         "metrics": [{"spec": spec, "better": overview.metric(spec).better} for spec in overview.specs],
@@ -29,13 +28,10 @@ def payload(overview: Overview) -> dict[str, Any]:
         "sources": list(overview.evalset.sources) if overview.evalset.has_sources else None,
         "references": [list(row) for row in overview.evalset.references],
         "outputs": [list(overview.outputs[system]) for system in systems] if overview.outputs else [],
-        "scores": [
-            [[_short(value) for value in _segments(overview, system, spec)] for system in systems]
-            for spec in overview.specs
-        ],
+        "scores": [[_segments(overview, system, spec) for system in systems] for spec in overview.specs],
         "split": [_bits(overview.split.get(system)) for system in systems],
         "copied": [_bits(overview.copied.get(system)) for system in systems],
-        "links": _links(overview.links, systems) if overview.links is not None else None,
+        "links": links and {"happened": list(links.happened), "links": [links.by_system[name] for name in systems]},
         "operations": _operations(overview.operations, systems) if overview.operations is not None else None,
         "facts": _facts(overview.facts, systems) if overview.facts is not None else None,
     }
@@ -47,13 +43,10 @@ def script_json(value: Any) -> str:
     return replace_surrogates(re.sub("[<>&\u2028\u2029]", lambda special: _ESCAPES[special[0]], text))
 
 
-def _segments(overview: Overview, system: str, spec: str) -> list[float]:
+def _segments(overview: Overview, system: str, spec: str) -> list[float | None]:
     scores = overview.evaluation[system][spec]
-    return [float(value) for value in scores.segments[scores.metric.outputs[0]]]
-
-
-def _short(value: float) -> float | None:
-    return float(f"{value:.4g}") if math.isfinite(value) else None
+    values = scores.segments[scores.metric.outputs[0]].tolist()
+    return [float(f"{value:.4g}") if math.isfinite(value) else None for value in values]
 
 
 def _bits(mask: Any) -> str:
@@ -73,10 +66,6 @@ def _operations(operations: PlacedOperations, systems: Sequence[str]) -> dict[st
         ],
         "groups": [[groups(of_item) for of_item in operations.groups[system]] for system in systems],
     }
-
-
-def _links(links: PlacedLinks, systems: Sequence[str]) -> dict[str, Any]:
-    return {"happened": list(links.happened), "links": [links.by_system[system] for system in systems]}
 
 
 # How a finding is marked: as an operation of that kind is, so that colours mean one thing.

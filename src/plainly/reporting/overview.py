@@ -5,33 +5,123 @@ cannot be answered, for want of sources or of an installed package, is left out 
 """
 
 import dataclasses
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from plainly.core.errors import BadInput, PlainlyError
+from plainly.core.evalset import EvalSet
 from plainly.core.formatting import listed
+from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
 from plainly.core.sampling import Sampling
-from plainly.factcheck.facts import facts
+from plainly.factcheck.facts import FactChecks, facts
 from plainly.people.correlations import MetricCorrelation, correlate_metrics, score_units, with_texts
+from plainly.people.preferences import Preferences
 from plainly.people.ratings import Judgements
-from plainly.reporting.contents import Overview
-from plainly.reporting.habits import habits
-from plainly.reporting.operation_spans import placed_operations
-from plainly.reporting.sentence_links import placed_links
-from plainly.reporting.spread import item_spreads, length_scores
-from plainly.reporting.warning_signs import Tricks, alarms, from_references, tricks, undefined
+from plainly.reporting.findings import (
+    Alarm,
+    Five,
+    Habit,
+    LengthScores,
+    Tricks,
+    alarms,
+    from_references,
+    habits,
+    item_spreads,
+    length_scores,
+    tricks,
+    undefined,
+)
+from plainly.reporting.spans import PlacedLinks, PlacedOperations, placed_links, placed_operations
+from plainly.reporting.summary import Sentence, sentences
 from plainly.scoring import subsets
 from plainly.scoring.compare import compare
-from plainly.scoring.comparisons import DECIDING
+from plainly.scoring.comparisons import DECIDING, Comparisons
 from plainly.scoring.score import advise
 from plainly.scoring.scores import Evaluation
-
-__all__ = ["Overview", "overview"]
+from plainly.stats.resample import Estimate
 
 T = TypeVar("T")
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, repr=False)
+class Overview:
+    """Scores and what is to be known beside them. What is empty or None could not be said, or was not asked for."""
+
+    evaluation: Evaluation
+    comparisons: Comparisons | None = None
+    cautions: tuple[Note, ...] = ()  # what may be wrong with the texts
+    spreads: Mapping[str, Mapping[str, Five]] = field(default_factory=dict)
+    lengths: LengthScores | None = None
+    habits: tuple[Habit, ...] = ()
+    split: Mapping[str, Bools] = field(default_factory=dict)
+    copied: Mapping[str, Bools] = field(default_factory=dict)
+    operations: PlacedOperations | None = None
+    facts: FactChecks | None = None
+    links: PlacedLinks | None = None  # between the sentences of documents
+    alarms: tuple[Alarm, ...] = ()
+    tricks: Tricks = field(default_factory=Tricks)
+    correlations: tuple[MetricCorrelation, ...] = ()  # of each metric with each dimension of the ratings
+    ratings: str = ""  # what the ratings are called
+    preferences: Preferences | None = None  # what people preferred, where they ranked
+    left_out: tuple[str, ...] = ()  # parts that could not be made, each with the reason
+
+    @property
+    def evalset(self) -> EvalSet:
+        return self.evaluation.evalset
+
+    @property
+    def outputs(self) -> Mapping[str, Sequence[str]]:
+        return self.evaluation.outputs or {}
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return tuple(self.evaluation)
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        return self.evaluation.specs
+
+    @cached_property
+    def summary(self) -> list[Sentence]:
+        """What a colleague would say who has read all of it."""
+        return sentences(self)
+
+    def metric(self, spec: str) -> Metric:
+        return self.evaluation.metrics[spec]
+
+    def value(self, system: str, spec: str) -> float:
+        return float(self.evaluation.systems[system][spec])
+
+    def estimate(self, system: str, spec: str) -> Estimate | None:
+        return self.evaluation.systems[system][spec].intervals.get(self.metric(spec).outputs[0])
+
+    @property
+    def estimates(self) -> list[Estimate]:
+        """Every headline's interval, where there are intervals."""
+        pairs = [(system, spec) for system in self.systems for spec in self.specs]
+        return [estimate for pair in pairs if (estimate := self.estimate(*pair)) is not None]
+
+    def standing(self, spec: str, system: str) -> str:
+        """``best``, ``tied`` with the best (no difference may be claimed), or nothing."""
+        if self.metric(spec).better == "neither" or len(self.systems) < 2:
+            return ""
+        best = self.evaluation.ranking(spec)[0]
+        value, top = self.value(system, spec), self.value(best, spec)
+        if value != value:
+            return ""
+        if value == top:
+            return "best"
+        if self.comparisons is not None and not self.comparisons.pair(spec, best, system).significant:
+            return "tied"
+        return ""
 
 
 def overview(

@@ -95,7 +95,11 @@ def methods(overview: Overview) -> str:
 
 def bibtex(overview: Overview) -> str:
     """Entries for plainly, the data, the metrics and the statistics that were used."""
-    entries: dict[str, str] = {"plainly": _own()}
+    own = (
+        f"@software{{plainly, title = {{plainly: evaluation of text simplification}},\n"
+        f"  author = {{{{The plainly authors}}}}, version = {{{plainly.__version__}}}}}"
+    )
+    entries: dict[str, str] = {"plainly": own}
     entries |= {f"data{place}": text for place, text in enumerate(_data(overview))}
     for spec in overview.specs:
         about = evidence(overview.metric(spec))
@@ -107,13 +111,6 @@ def bibtex(overview: Overview) -> str:
     methods += ["riezler-2005", "holm-1979"] if overview.comparisons is not None else []
     entries |= {key: papers()[key].bibtex for key in methods}
     return "\n\n".join(dict.fromkeys(entries.values()))
-
-
-def _own() -> str:
-    return (
-        f"@software{{plainly, title = {{plainly: evaluation of text simplification}},\n"
-        f"  author = {{{{The plainly authors}}}}, version = {{{plainly.__version__}}}}}"
-    )
 
 
 def _data(overview: Overview) -> Iterator[str]:

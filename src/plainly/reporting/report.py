@@ -1,7 +1,7 @@
 """Results that people want to look at: a page, figures and tables for papers, plots in notebooks.
 
-Nothing is measured here: ``plainly.reporting.overview`` has asked what there is to say; it is drawn (``charts``) and
-written down (``document``, ``paper``).
+Nothing is measured here: ``overview`` collects what there is to say; it is drawn (``plots``) and written down
+(``page``, ``paper``).
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from plainly.core.sampling import Sampling
 from plainly.people import RatingsLike, read_ratings
 from plainly.people.preferences import rank, read_rankings
 from plainly.reporting import paper
+from plainly.reporting.figures import Panel
 from plainly.reporting.overview import Overview, overview
-from plainly.reporting.panel import Panel
 from plainly.reporting.summary import Sentence
+from plainly.reporting.svg import Figure
 from plainly.scoring.score import measure, read_data
 from plainly.scoring.scores import Evaluation, SystemScores
 
 if TYPE_CHECKING:
-    import altair
-
     from plainly.core.evalset import EvalSet
     from plainly.core.metric import Metric
     from plainly.io.columns import Columns
@@ -58,7 +57,7 @@ class Report(Result):
     @cached_property
     def plots(self) -> tuple[Panel, ...]:
         """Every plot, in the order of the page."""
-        from plainly.reporting.charts import plots
+        from plainly.reporting.plots import plots
 
         return tuple(plots(self.overview))
 
@@ -72,7 +71,7 @@ class Report(Result):
         """The page."""
         from plainly.reporting.page import page
 
-        return page(self.overview, self.title, lambda: self.plots, gate=self.gate, command=self.command)
+        return page(self.overview, self.title, self.plots, gate=self.gate, command=self.command)
 
     def write(self, path: str | Path) -> Path:
         """Write the page and return where it is."""
@@ -101,27 +100,41 @@ class Report(Result):
     def _files(self, formats: Sequence[str]) -> Iterator[tuple[str, str | bytes]]:
         for plot in self.plots:
             for form in formats:
-                yield f"{plot.name}.{form}", plot.drawn(form)
+                yield f"{plot.name}.{form}", plot.figure.render(form)
         for _, name, text in paper.EXPORTS:
             yield name, text(self.overview) + "\n"
 
     def records(self) -> list[Record]:
-        return self.overview.records()
+        return self.overview.evaluation.records()
 
     def json(self) -> Record:
         """Schema plainly.report/1."""
-        page = str(self.pages[-1]) if self.pages else None
-        return {**self.overview.json(), "page": page, "figures": list(map(str, self.figures))}
+        return {
+            "schema": "plainly.report/1",
+            "page": str(self.pages[-1]) if self.pages else None,
+            "figures": list(map(str, self.figures)),
+            "summary": [sentence.text for sentence in self.summary],
+            "left_out": list(self.overview.left_out),
+            "warnings": [caution.json() for caution in self.overview.cautions],
+        }
 
     def tables(self) -> list[Table]:
-        return self.overview.tables()
+        return self.overview.evaluation.tables()
 
     def notes(self) -> list[Note]:
         """The summary, what was written, what was left out, and what may be wrong with the texts."""
+        contents = self.overview
+        notice = contents.operations.notice if contents.operations is not None else ""
         written = [Note(f"Wrote {path} ({size(len(self.html.encode()))}).") for path in self.pages]
         if self.figures:
             written.append(Note(f"Wrote {len(self.figures)} files to {self.figures[0].parent}."))
-        return [*self.overview.notes(), *written]
+        return [
+            *(Note(sentence.text, "claim") for sentence in self.summary),
+            *(Note(f"Left out: {reason}") for reason in contents.left_out),
+            *([Note(notice)] if notice else []),
+            *contents.cautions,
+            *written,
+        ]
 
 
 def report(
@@ -199,9 +212,9 @@ def report(
     return result
 
 
-def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair.TopLevelMixin:
-    """Scores by one metric, the first if none is named, with intervals: an Altair chart, which a notebook shows."""
-    from plainly.reporting.charts import score_plots
+def plot(result: Evaluation | SystemScores, metric: str | None = None) -> Figure:
+    """Scores by one metric, the first if none is named, with intervals: a figure to show in a notebook or to save."""
+    from plainly.reporting.plots import score_plots
 
     evaluation = result if isinstance(result, Evaluation) else result.alone
     chosen = metric if metric is not None else evaluation.specs[0]
@@ -209,4 +222,4 @@ def plot(result: Evaluation | SystemScores, metric: str | None = None) -> altair
     drawn = next(score_plots(Overview(replace(evaluation, systems=column))), None)
     if drawn is None:
         raise BadInput(f"{chosen} is undefined for every system, so there is nothing to plot.")
-    return drawn.chart
+    return drawn.figure

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plainly.core.formatting import counted, interval, listed, short
-from plainly.reporting.habits import Habit
-from plainly.reporting.pareto_front import axes, front
+from plainly.reporting.findings import Habit
 from plainly.scoring.sanity import against_itself
+from plainly.scoring.scores import Evaluation
 
 if TYPE_CHECKING:
-    from plainly.reporting.contents import Overview
+    from plainly.reporting.overview import Overview
 
 
 @dataclass(frozen=True)
@@ -177,3 +177,44 @@ def _alarms(overview: Overview) -> Iterator[Sentence]:
         yield Sentence(f"Read {listed(specs)} with care: see the alarms.", "tricks")
     if overview.cautions:
         yield Sentence(f"The texts gave {counted(len(overview.cautions), 'warning')}.", "warnings")
+
+
+# What stands for simplicity and for meaning, the best evidence first. All are stand-ins, and the page says so.
+SIMPLICITY = ("cefr", "cefr-published", "sle", "sari", "fkgl", "flesch", "ari", "coleman_liau", "smog", "gunning_fog")
+MEANING = ("meaning", "bertscore", "nli", "bleu", "chrf", "tbleu", "levenshtein")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A metric that stands for a quality; ``sign`` is −1 where lower is better."""
+
+    spec: str
+    sign: float
+
+
+def axes(evaluation: Evaluation) -> tuple[Axis, Axis] | None:
+    """The metrics for simplicity and meaning, where both are there and there are systems to compare."""
+    simplicity, meaning = (_first(evaluation, names) for names in (SIMPLICITY, MEANING))
+    return (simplicity, meaning) if simplicity and meaning and len(evaluation) > 1 else None
+
+
+def front(evaluation: Evaluation, simplicity: Axis, meaning: Axis) -> list[str]:
+    """Systems that no other beats or equals on one axis while beating it on the other."""
+    points = {
+        system: [axis.sign * float(scores[axis.spec]) for axis in (simplicity, meaning)]
+        for system, scores in evaluation.systems.items()
+    }
+    defined = {system: point for system, point in points.items() if not any(map(math.isnan, point))}
+    return [
+        system
+        for system, (s, m) in defined.items()
+        if not any(os >= s and om >= m and (os > s or om > m) for os, om in defined.values())
+    ]
+
+
+def _first(evaluation: Evaluation, names: tuple[str, ...]) -> Axis | None:
+    for name in names:
+        for spec, metric in evaluation.metrics.items():
+            if metric.name == name and metric.better != "neither":  # a level without a target says nothing
+                return Axis(spec, -1.0 if metric.better == "lower" else 1.0)
+    return None

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from plainly.auditing.attacks import ATTACKS
 from plainly.auditing.verdicts import Effect
 from plainly.core.formatting import abridged, counted, interval, label, number, short
-from plainly.reporting.figures import Strip, Strips
-from plainly.reporting.marks import SIDES, slug
-from plainly.reporting.panel import Panel
+from plainly.reporting.figures import SIDES, Panel, Strip, Strips, slug
 from plainly_lab.field_site.findings import Agreement, Standing, Standings
 from plainly_lab.reproductions.cells import Cell
 

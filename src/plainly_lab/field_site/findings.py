@@ -12,7 +12,7 @@ from plainly.core.metric import Better
 from plainly.core.result import Note, Record
 from plainly.metrics.evidence import Evidence
 from plainly.people.correlations import MetricCorrelation
-from plainly.reporting.warning_signs import Alarm
+from plainly.reporting.findings import Alarm
 from plainly_lab.reproductions.cells import Cell
 
 

@@ -13,9 +13,9 @@ from plainly.core.formatting import abridged, counted, label, listed, number, vi
 from plainly.core.progress import Progress
 from plainly.core.result import Note, Record
 from plainly.core.tables import jsonable
-from plainly.reporting.marks import SIDES
-from plainly.reporting.page_tables import score_cell
-from plainly.reporting.templates import asset, environment, figures
+from plainly.reporting.figures import SIDES
+from plainly.reporting.page import environment, read_style, score_cell, show_panels
+from plainly.reporting.svg import read_asset
 from plainly_lab.field_site.charts import (
     called,
     moved_plots,
@@ -87,8 +87,8 @@ def pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
             values = {**always, **shown, "title": visible(shown["title"]), "here": file}
             yield file, str(templates.get_template(f"field/{template}.html").render(values))
             tell(1)
-    for name in ("page.css", "page.js"):
-        yield name, asset(name)
+    yield "page.css", read_style()
+    yield "page.js", read_asset("page.js")
     yield "field.json", json.dumps(field.json(), ensure_ascii=False, indent=1)
 
 
@@ -122,7 +122,7 @@ def overview_page(field: Field, links: Links) -> Record:
         "title": "The state of text simplification",
         "scope": scope,
         "sentences": list(_findings(field, links)),
-        "plots": figures(panels),
+        "plots": show_panels(panels),
         "level": _level(field),
         "columns": columns,
         "rows": [
@@ -184,7 +184,7 @@ def set_page(field: Field, of_set: FieldSet, links: Links) -> Record:
         "scope": f"{of_set.name}: {doubts.items} items{documents}, references: {many}, {len(ranked)} systems.",
         # The first stands over the picture.
         "sentences": [verdict(spec, standings[spec]) for spec in directed[1 : 1 + _MOST_SENTENCES]],
-        "plots": figures(panels),
+        "plots": show_panels(panels),
         "compared": _how(first),
         "columns": [
             {"name": called(spec, of), "better": of.better, "hint": SIDES[of.better], "part": False}
@@ -329,7 +329,7 @@ def metric_page(field: Field, metric: FieldMetric, links: Links) -> Record:
         "verdict": audit.verdict if audit else "",
         "audited": audited,
         "effects": effects,
-        "plots": figures(
+        "plots": show_panels(
             [tricks_plot(name, audit.effects if audit else (), signature), people_plot(name, metric.people)]
         ),
         "signature": signature,
@@ -353,7 +353,7 @@ def papers_page(field: Field) -> Record:
                 "moved": moved[:_MOST_MOVED],
                 "less": moved[_MOST_MOVED:],
                 "others": [cell for cell in cells if cell["raw"]["sound"] is None],
-                "plots": figures(moved_plots(paper.name, paper.cells)),
+                "plots": show_panels(moved_plots(paper.name, paper.cells)),
                 "recipes": list(dict.fromkeys(cell["recipe"] for cell in cells)),
             }
         )

@@ -19,8 +19,7 @@ from plainly.data import diagnose
 from plainly.io.faults.content import reference_systems
 from plainly.people import read_ratings
 from plainly.people.correlations import correlate_metrics, score_units
-from plainly.reporting.habits import habits
-from plainly.reporting.warning_signs import alarms
+from plainly.reporting.findings import alarms, habits
 from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import DECIDING, Comparisons
 from plainly.scoring.evaluate import estimated

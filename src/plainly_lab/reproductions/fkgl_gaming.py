@@ -282,7 +282,7 @@ def count_sentences(lines: Sequence[str]) -> tuple[int, str]:
 
 def draw(swept: Sweep, printed: dict[str, Any], directory: Path) -> list[Path]:
     """Figures 1 to 3: FKGL, BLEU and SARI of Dress-Ls, with the published values (Table 4) as crosses."""
-    from plainly.auditing import figures
+    from plainly.reporting.curves import draw_attacks
 
     if not directory.is_dir():
         raise BadInput(f"There is no directory {directory} for the figures. Make it first.")
@@ -294,6 +294,6 @@ def draw(swept: Sweep, printed: dict[str, Any], directory: Path) -> list[Path]:
             for attack, values in printed["4"][metric].items()
         }
         title = f"Figure {number}: {metric} of Dress-Ls"
-        chart = figures.figure(swept, "Dress-Ls", scoring.spec, title=title, axis=metric, marks=crosses)
-        paths += figures.save(chart, directory / f"figure{number}-{metric.lower()}")
+        figure = draw_attacks(swept, "Dress-Ls", scoring.spec, title=title, axis=metric, crosses=crosses)
+        paths += [figure.save(directory / f"figure{number}-{metric.lower()}.{form}") for form in ("svg", "png")]
     return paths

@@ -76,12 +76,18 @@ const page = (() => {
 
   // What a mark stands for: on hover and on focus, in one box that never leaves the window.
   const tip = $("tip");
+  for (const title of document.querySelectorAll(".figure title")) {
+    const mark = title.parentElement, [name, ...said] = title.textContent.split("\n");
+    Object.assign(mark.dataset, { name, tip: said.join("\n") });
+    title.remove();
+    const seen = [...mark.querySelectorAll("text")].map((text) => text.textContent).join(" ") || name;
+    if (mark.matches("[role=button]")) mark.setAttribute("aria-label", `${seen}. ${said}. Show its items.`);
+  }
   const tell = (mark) => {
-    const said = mark.dataset.tip;
-    const name = mark.dataset.name ?? mark.querySelector(".who")?.textContent;
+    const { name, tip: said } = mark.dataset;
     tip.replaceChildren(...(name ? [make("b", "", name)] : []), said);
     tip.hidden = false;
-    const box = (mark.querySelector(".dot, .beyond, .tick") ?? mark).getBoundingClientRect(), own = tip.getBoundingClientRect();
+    const box = (mark.querySelector(".mark, .median") ?? mark).getBoundingClientRect(), own = tip.getBoundingClientRect();
     const left = Math.max(4, Math.min(box.left + box.width / 2 - own.width / 2, root.clientWidth - own.width - 4));
     const above = box.top - own.height - 10;
     tip.style.left = `${left + scrollX}px`;
@@ -96,55 +102,31 @@ const page = (() => {
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
 
   // In a plot the arrows go from mark to mark, so that Tab goes from plot to plot.
-  for (const plot of document.querySelectorAll(".strips, .scatter .field")) plot.addEventListener("keydown", (event) => {
-    const marks = [...plot.querySelectorAll("button, a")], at = marks.indexOf(document.activeElement);
+  for (const plot of document.querySelectorAll("svg.figure")) plot.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches("[role=button]")) event.target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    const marks = [...plot.querySelectorAll("[tabindex]")], at = marks.indexOf(document.activeElement);
     const to = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: marks.length - 1 }[event.key];
     if (at < 0 || to === undefined) return;
     event.preventDefault();
     const next = marks[Math.max(0, Math.min(to, marks.length - 1))];
-    marks[at].tabIndex = -1;
-    next.tabIndex = 0;
+    marks[at].setAttribute("tabindex", -1);
+    next.setAttribute("tabindex", 0);
     next.focus();
   });
 
-  // Copy and save. A plot becomes an SVG of what is seen: words, marks and lines, where they stand.
+  // Copy and save. A plot is SVG already; what the style sheet adds is written into a copy.
   const drawing = (figure) => {
-    const all = figure.getBoundingClientRect(), parts = [];
-    const escape = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
-    const seen = (box) => box.width > 0 && box.height > 0;
-    for (const element of figure.querySelectorAll("*")) {
-      if (element.closest(".save, .visually-hidden") || (element.closest("svg") && element.tagName !== "polyline" && element.tagName !== "line")) continue;
-      const box = element.getBoundingClientRect(), style = getComputedStyle(element);
-      const x = box.left - all.left, y = box.top - all.top;
-      if (element.tagName === "polyline" || element.tagName === "line") {
-        const matrix = element.getScreenCTM();
-        if (!matrix || !element.checkVisibility()) continue;
-        const raw = element.tagName === "line" ? [[element.x1, element.y1], [element.x2, element.y2]].map((pair) => pair.map((v) => v.baseVal.value))
-          : [...element.points].map((point) => [point.x, point.y]);
-        const moved = raw.map(([px, py]) => `${px * matrix.a + matrix.e - all.left},${py * matrix.d + matrix.f - all.top}`);
-        parts.push(`<polyline points="${moved.join(" ")}" fill="none" stroke="${style.stroke}" stroke-width="${style.strokeWidth}" opacity="${style.opacity}"/>`);
-        continue;
-      }
-      if (!seen(box) && style.borderLeftStyle === "none") continue;
-      if (element.tagName === "I" && style.borderLeftWidth !== "0px") {
-        parts.push(`<line x1="${x}" x2="${x}" y1="${y}" y2="${y + box.height}" stroke="${style.borderLeftColor}"/>`);
-      } else if (element.tagName === "I" && style.borderTopWidth !== "0px") {
-        parts.push(`<line x1="${x}" x2="${x + box.width}" y1="${y}" y2="${y}" stroke="${style.borderTopColor}"/>`);
-      } else if (element.tagName === "I" && !element.textContent) {
-        const round = style.borderRadius === "50%" ? box.width / 2 : 1;
-        const shape = style.clipPath.startsWith("polygon") ? `<path d="M${x} ${y}L${x + box.width} ${y + box.height / 2}L${x} ${y + box.height}Z"`
-          : `<rect x="${x}" y="${y}" width="${box.width}" height="${box.height}" rx="${round}"`;
-        parts.push(`${shape} fill="${style.backgroundColor}" opacity="${style.opacity}"/>`);
-      }
-      const words = [...element.childNodes].filter((node) => node.nodeType === 3 && node.textContent.trim());
-      for (const node of words) {
-        const range = document.createRange();
-        range.selectNodeContents(node);
-        const at = range.getBoundingClientRect();
-        if (seen(at)) parts.push(`<text x="${at.left - all.left}" y="${at.top - all.top + at.height * 0.78}" font-size="${style.fontSize}" font-weight="${style.fontWeight}" fill="${style.color}">${escape(node.textContent.trim())}</text>`);
-      }
-    }
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${all.width}" height="${all.height}" font-family="sans-serif">${parts.join("")}</svg>`;
+    const shown = figure.querySelector(".drawn svg"), field = shown.getBoundingClientRect(), margin = getComputedStyle(shown);
+    const [top, right, bottom, left] = ["Top", "Right", "Bottom", "Left"].map((side) => parseFloat(margin[`margin${side}`]));
+    const copy = shown.cloneNode(true), copies = copy.querySelectorAll("*");
+    const names = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "font-size", "display"];
+    shown.querySelectorAll("*").forEach((element, at) => {
+      const style = getComputedStyle(element);
+      copies[at].setAttribute("style", names.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
+    });
+    for (const [name, value] of Object.entries({ x: left, y: top, width: field.width, height: field.height, style: "overflow:visible" })) copy.setAttribute(name, value);
+    const paper = getComputedStyle(document.body).backgroundColor, size = `width="${field.width + left + right}" height="${field.height + top + bottom}"`;
+    return `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="sans-serif"><rect width="100%" height="100%" fill="${paper}"/>${new XMLSerializer().serializeToString(copy)}</svg>`;
   };
   const download = (name, type, text) => {
     const link = make("a");

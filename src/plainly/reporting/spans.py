@@ -1,12 +1,16 @@
-"""Operations in the outputs, placed on the characters of the texts as written, and how often each is seen."""
+"""Operations and links between sentences, placed on the characters of the texts as written."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from plainly.core.evalset import EvalSet
 from plainly.core.progress import Progress, no_progress
-from plainly.typology.annotation import Group, Pair
+from plainly.text import sentences
+from plainly.text.sentence_alignment import HAPPENED, Alignment, align
+from plainly.typology.annotation import Pair
 from plainly.typology.labeller import labeller as labeller_named
 from plainly.typology.vocabulary import operations as vocabulary
 
@@ -71,13 +75,9 @@ def placed_operations(
 
 def placed(pair: Pair, source: str, output: str) -> tuple[PlacedGroup, ...]:
     """A pair's groups as places in the texts as written; a token that tokenisation has changed has no place there."""
-    places = _offsets(pair.source_tokens, source), _offsets(pair.output_tokens, output)
-    groups = (_group(group, *places) for group in pair.groups)
+    left, right = _offsets(pair.source_tokens, source), _offsets(pair.output_tokens, output)
+    groups = (PlacedGroup(group.label, _join(left, group.source), _join(right, group.output)) for group in pair.groups)
     return tuple(group for group in groups if group.source or group.output)
-
-
-def _group(group: Group, source: Sequence[Span | None], output: Sequence[Span | None]) -> PlacedGroup:
-    return PlacedGroup(group.label, _joined(source, group.source), _joined(output, group.output))
 
 
 def _offsets(tokens: Iterable[str], text: str) -> list[Span | None]:
@@ -94,7 +94,7 @@ def _offsets(tokens: Iterable[str], text: str) -> list[Span | None]:
     return offsets
 
 
-def _joined(places: Sequence[Span | None], tokens: Iterable[int]) -> tuple[Span, ...]:
+def _join(places: Sequence[Span | None], tokens: Iterable[int]) -> tuple[Span, ...]:
     """The places of some tokens; neighbours with at most a space between them become one."""
     joined: list[Span] = []
     for token in sorted(set(tokens)):
@@ -112,3 +112,44 @@ def _shares(pairs: Sequence[Pair]) -> dict[str, float]:
     """The share of pairs with each operation, in percent."""
     counts = Counter(label for pair in pairs for label in pair.labels)
     return {label: 100.0 * count / len(pairs) for label, count in counts.items()}
+
+
+SEVERAL = 3  # sentences of a source from which on its text is shown side by side
+# One link: places of characters in the source and in the output, flat; what happened, by its place in HAPPENED; moved.
+PlacedLink = tuple[list[int], list[int], int, int]
+
+
+@dataclass(frozen=True)
+class PlacedLinks:
+    """The links of every output, by system and item; of items that are single sentences there are none."""
+
+    happened: tuple[str, ...]
+    by_system: Mapping[str, Sequence[list[PlacedLink] | None]]
+
+
+def placed_links(
+    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], progress: Progress = no_progress
+) -> PlacedLinks | None:
+    """Links between source and outputs; None where all items are sentences."""
+    long = sentences.counts(evalset.sources) >= SEVERAL
+    if not long.any():
+        return None
+    by_system: dict[str, list[list[PlacedLink] | None]] = {}
+    with progress("aligning sentences", total=int(long.sum()) * len(outputs), unit="outputs") as tell:
+        for system, texts in outputs.items():
+            by_system[system] = [None] * len(evalset)
+            for item in np.flatnonzero(long).tolist():
+                by_system[system][item] = _placed(align(evalset.sources[item], texts[item], encoder=False))
+                tell(1)
+    return PlacedLinks(HAPPENED, by_system)
+
+
+def _placed(alignment: Alignment) -> list[PlacedLink]:
+    def spans(side: str, places: Sequence[int]) -> list[int]:
+        chosen = [getattr(alignment, side)[place] for place in places]
+        return [edge for sentence in chosen for edge in (sentence.start, sentence.end)]
+
+    return [
+        (spans("source", link.source), spans("output", link.output), HAPPENED.index(link.happened), int(link.moved))
+        for link in alignment.links
+    ]
