@@ -141,6 +141,8 @@ def labeller(name: str = "light") -> Labeller:
         return Labeller(name)
     if name == "light":
         return Labeller(name, load("labeller-light"))
+    if not isinstance(name, str):
+        raise BadInput(f"labeller= is the name of a labeller, such as 'light' or 'rules', not {name!r:.60}.")
     # spacy:PATH loads another spaCy model than en_core_web_sm, with which the weights were trained.
     kind, _, model = name.partition(":")
     if kind == "spacy":
