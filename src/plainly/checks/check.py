@@ -14,6 +14,7 @@ from plainly.checks.item_rules import findings
 from plainly.checks.outcome import Judged
 from plainly.checks.rules import Rules, chosen
 from plainly.core import registry
+from plainly.core.errors import check_text, check_texts
 from plainly.core.evalset import EvalSet
 
 
@@ -30,6 +31,10 @@ def check(
     Without rules and preset, the preset "plain". Rules whose metric needs a source or references that were not given
     are not applied; the result names them. Made for a service: fast when warm, and thread-safe.
     """
+    check_text("text", text)
+    if source is not None:
+        check_text("source", source)
+    check_texts("references", references)
     asked_for = chosen(rules, preset if preset or rules else "plain")
     sources = None if source is None else [source]
     evalset = EvalSet.of(sources, references=[tuple(references)] if references else None, items=1)

@@ -163,7 +163,7 @@ def preset_text(name: str) -> str:
     """A preset as a commented rules file."""
     if name not in PRESETS:
         raise UnknownName("preset", name, PRESETS, see="plainly gate --help")
-    return files("plainly.checks.gate").joinpath("presets", f"{name}.toml").read_text(encoding="utf-8")
+    return files("plainly.checks").joinpath("presets", f"{name}.toml").read_text(encoding="utf-8")
 
 
 def read(written: Mapping[str, Any], *, where: str) -> Rules:

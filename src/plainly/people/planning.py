@@ -1,13 +1,12 @@
 """The plan: all resamplings of a pilot, the power that follows from it, and the answer in sentences."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from plainly.core.errors import BadInput, check_number
+from plainly.core.errors import BadInput
 from plainly.core.formatting import interval, percent
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling, check_sampling
@@ -186,7 +185,6 @@ def plan(
     if not 0 < target <= 1:
         raise BadInput(f"The tau to reach is between 0 and 1, for example 0.9; not {target:g}.")
     difference = _tenth(rated) if difference is None else difference
-    check_number("difference", difference, 0, math.inf)
     check_difference(difference)
     pilot = Pilot.of(rated, test=test, alpha=alpha)
     rng = np.random.default_rng(sampling.seed)
