@@ -275,7 +275,7 @@ def test_german_and_french_cards() -> None:
     assert "spätestens" in pairs.sources[1], "Windows-1252"
     result = plainly.score(evalset=pairs, outputs=[row[0] for row in pairs.references], intervals=False)
     assert "readability(formula=amstad,language=de)" in result
-    assert any("as the card of textcomplexityde/pairs says" in note.message for note in result.notes())
+    assert any("according to the card of textcomplexityde/pairs" in note.message for note in result.notes())
     french = data.table("readme/french")
     assert {part: french.columns["part"].count(part) for part in ("train", "dev", "test")} == {
         "train": 1319, "dev": 165, "test": 185,

@@ -14,7 +14,7 @@ from typing import Any
 from plainly.checks.decisions import Finding, find_violations
 from plainly.checks.rules import Rules, resolve_rules
 from plainly.core import registry
-from plainly.core.errors import BadInput
+from plainly.core.errors import check_text, check_texts
 from plainly.core.evalset import EvalSet
 
 
@@ -43,8 +43,10 @@ def check(
     Without rules and preset, the preset "plain". Rules whose metric needs a source or references that were not given
     are not applied; the result names them. Made for a service: fast when warm, and thread-safe.
     """
-    if not isinstance(text, str) or not isinstance(source, str | None):
-        raise BadInput("text= and source= must each be one text (str). For many texts, see plainly.gate.")
+    check_text("text", text)
+    if source is not None:
+        check_text("source", source)
+    check_texts("references", references)
     active = resolve_rules(rules, preset if preset or rules else "plain")
     sources = None if source is None else [source]
     evalset = EvalSet.of(sources, references=[tuple(references)] if references else None, items=1)

@@ -7,14 +7,14 @@
 
 import dataclasses
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from plainly.checks.decisions import Decision, Finding, decide_limit, decide_margin, find_violations
 from plainly.checks.gate_result import Gate
 from plainly.checks.rules import PRESETS, Rules, preset_text, resolve_rules
-from plainly.core.errors import BadInput, UnknownName, check_choice
+from plainly.core.errors import BadInput, UnknownName, check_choice, check_texts
 from plainly.core.evalset import EvalSet
 from plainly.core.progress import Progress, no_progress
 from plainly.core.sampling import Sampling, check_sampling
@@ -44,8 +44,8 @@ def gate(
     unit: Unit | None = None,
     rules: str | Path | Rules | None = None,
     preset: str | None = None,
-    require: Iterable[str] = (),
-    not_worse_than: Iterable[str] = (),
+    require: Sequence[str] = (),
+    not_worse_than: Sequence[str] = (),
     undecided: Undecided = "fail",
     today: datetime.date | None = None,
     sampling: Sampling = Sampling(),
@@ -58,6 +58,8 @@ def gate(
     """
     check_choice("undecided", undecided, get_args(Undecided))
     check_sampling(sampling)
+    check_texts("require", require)
+    check_texts("not_worse_than", not_worse_than)
     asked_for = resolve_rules(rules, preset).with_more(require, not_worse_than)
     if asked_for.empty:
         raise BadInput(

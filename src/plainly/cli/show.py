@@ -28,6 +28,7 @@ FLAGS = {
     "against": "--against FILE",
     "by": "--by",
     "columns": "--columns ROLE=COLUMN",
+    "difference": "--difference",
     "dimensions": "--dimension NAME",
     "documents": "--corpus FILE",
     "eight_bits=False": "--float",

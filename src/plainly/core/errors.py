@@ -71,6 +71,20 @@ def check_choice(argument: str, value: object, allowed: Iterable[str]) -> None:
         raise BadInput(f"{argument}= is {' or '.join(map(repr, names))}, not {value!r:.60}.{near}")
 
 
+def check_text(argument: str, value: object) -> None:
+    """Raise unless the value of an argument is a text."""
+    if not isinstance(value, str):
+        raise BadInput(f"{argument}= is a text, not {value!r:.60}.")
+
+
+def check_texts(argument: str, values: object) -> None:
+    """Raise unless the value of an argument is a list of texts."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or not hasattr(values, "__iter__"):
+        raise BadInput(f"{argument}= is a list of texts, not {values!r:.60}.")
+    for value in values:
+        check_text(argument, value)
+
+
 def check_count(argument: str, value: object, *, least: int = 1) -> None:
     """Raise unless the value of an argument is a whole number of at least ``least``."""
     if not hasattr(value, "__index__") or isinstance(value, bool) or int(value) < least:

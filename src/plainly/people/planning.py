@@ -324,8 +324,8 @@ def _nodes() -> tuple[Floats, Floats]:
 
 
 def check_difference(difference: float) -> None:
-    if not (np.isfinite(difference) and difference > 0):
-        raise BadInput(f"The difference worth finding is a number above 0 on the ratings' scale; not {difference:g}.")
+    if not (isinstance(difference, int | float) and np.isfinite(difference) and difference > 0):
+        raise BadInput(f"difference= is a number above 0 on the scale of the ratings, not {difference!r:.60}.")
 
 
 def sentences_needed(parts: Components, difference: float, *, raters: int = 1, alpha: float = 0.01) -> int | None:

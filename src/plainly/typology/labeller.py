@@ -220,6 +220,8 @@ def label_task(name: str, task: TextPairs, tell: Tell = ignore_progress) -> tupl
 
 def labeller(name: str = "light") -> Labeller:
     """The labeller of that name: light, rules, or spacy where its extra is installed."""
+    if not isinstance(name, str):
+        raise BadInput(f"labeller= is the name of a labeller, such as 'light' or 'rules', not {name!r:.60}.")
     # spacy:PATH loads another spaCy model than en_core_web_sm, with which the weights were trained.
     match name.partition(":"):
         case "rules", "", _:
