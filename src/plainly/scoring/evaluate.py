@@ -12,7 +12,7 @@ from plainly.core.progress import Progress, Tell, silent, unseen, whole
 from plainly.core.sampling import Sampling
 from plainly.scoring.scores import Evaluation, Scores, SystemScores
 from plainly.scoring.signature import Signature, reference_range
-from plainly.stats.resample import Draws, PoissonResampler, Resampler, interval
+from plainly.stats.resample import Draws, interval
 
 __all__ = ["Evaluation", "Scores", "SystemScores", "checked_metrics", "estimated", "evaluate", "measure"]
 
@@ -101,12 +101,10 @@ def reads_less(metric: Metric) -> bool:
 
 def estimated(evaluation: Evaluation) -> Evaluation:
     """The evaluation with an Estimate for every output, from draws that all metrics and systems share."""
-    sampling, groups = evaluation.sampling, evaluation.evalset.groups
+    sampling = evaluation.sampling
     if sampling is None or evaluation.n < 2:
         return evaluation
-    draws: Draws = PoissonResampler(sampling.resamples, sampling.seed, evaluation.drawn)
-    if evaluation.units == "items":
-        draws = Resampler(evaluation.n, sampling.resamples, sampling.seed, groups)
+    draws = evaluation.draws(sampling)
     systems = {system: with_intervals(scores, draws, sampling) for system, scores in evaluation.systems.items()}
     return dataclasses.replace(evaluation, systems=systems)
 

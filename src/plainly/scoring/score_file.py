@@ -15,7 +15,7 @@ from plainly.core.evalset import EvalSet
 from plainly.core.files import check_archive, read_whole, write_whole
 from plainly.core.metric import Floats, Metric, suited
 from plainly.io.tables import arrow
-from plainly.scoring.scores import Evaluation, Scores
+from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores
 from plainly.scoring.signature import Signature
 
 SCHEMA = "plainly.rows/1"
@@ -85,14 +85,15 @@ def save(path: str, evaluation: Evaluation) -> None:
             arrays[key] = scores.rows
             arrays[f"totals{len(entries)}"] = scores.totals
             entries.append({"system": system, "spec": spec, "signature": str(scores.signature), "rows": key})
+    binned = isinstance(evaluation, BinnedEvaluation)
     about = {
         "schema": SCHEMA,
         "version": plainly.__version__,
         "test_set": evalset.name,
-        "units": evaluation.units,
+        "units": "bins" if binned else "items",
         "items": evaluation.n,
-        "drawn": evaluation.drawn,
-        "outcomes": [[*pair, *counts] for pair, counts in evaluation.outcomes.items()],
+        "drawn": evaluation.drawn if binned else "items",
+        "outcomes": [[*pair, *counts] for pair, counts in evaluation.outcomes.items()] if binned else [],
         "ids": list(evalset.ids),
         "groups": list(evalset.groups) if evalset.groups is not None else None,
         "columns": {name: list(values) for name, values in evalset.columns.items()},
@@ -131,10 +132,7 @@ def _named_in_file(spec: str) -> Metric:
 
 
 def open_saved(path: str) -> Evaluation:
-    """Scores that were saved, with the ids and groups of their set; its texts are not kept.
-
-    Files of the first version have rows by item only, and no totals beside them.
-    """
+    """Scores that were saved, with the ids and groups of their set; its texts are not kept."""
     try:
         data = read_whole(path)
         check_archive(data, path)
@@ -142,7 +140,7 @@ def open_saved(path: str) -> Evaluation:
             about = json.loads(arrays["about"].tobytes().decode("utf-8"))
             if about.get("schema") != SCHEMA:
                 raise BadInput(f"{path} holds {about.get('schema')}, which this version does not read ({SCHEMA}).")
-            binned = about.get("units") == "bins"
+            binned = about["units"] == "bins"
             evalset = EvalSet.of(
                 items=len(about["ids"]),
                 ids=about["ids"],
@@ -154,17 +152,14 @@ def open_saved(path: str) -> Evaluation:
             for number, entry in enumerate(about["scores"]):
                 metric = suited(_named_in_file(entry["spec"]), evalset)
                 signature = Signature.parse(entry["signature"])
-                scores = Scores.of_items(metric, entry["system"], arrays[entry["rows"]], signature)
-                if binned:
-                    totals = arrays[f"totals{number}"]
-                    scores = Scores(
-                        metric, entry["system"], scores.rows, totals, about["items"], signature, units="bins"
-                    )
-                if len(scores.rows) != len(about["ids"]) and not binned:
-                    raise ValueError(f"{len(scores.rows)} rows for {len(about['ids'])} items")
+                rows, totals = arrays[entry["rows"]], arrays[f"totals{number}"]
+                kind = BinnedScores if binned else Scores
+                scores = kind(metric, entry["system"], rows, totals, about["items"], signature)
+                if len(rows) != len(about["ids"]) and not binned:
+                    raise ValueError(f"{len(rows)} rows for {len(about['ids'])} items")
                 metric.score(scores.totals)
                 systems.setdefault(entry["system"], {})[entry["spec"]] = scores
-        outcomes = {tuple(counts[:3]): tuple(counts[3:]) for counts in about.get("outcomes", ())}
+        outcomes = {tuple(counts[:3]): tuple(counts[3:]) for counts in about["outcomes"]}
     except FileNotFoundError:
         raise BadInput(f"There is no file {path}. Make one with: plainly score … --save {path}") from None
     except BadInput:
@@ -173,4 +168,6 @@ def open_saved(path: str) -> Evaluation:
         raise BadInput(
             f"{path} is not a file of saved scores ({error}). Make one with: plainly score … --save FILE.npz"
         ) from error
-    return Evaluation(evalset, systems, outcomes=outcomes, drawn=about.get("drawn", "items"))
+    if binned:
+        return BinnedEvaluation(evalset, systems, outcomes=outcomes, drawn=about["drawn"])
+    return Evaluation(evalset, systems)

@@ -29,7 +29,7 @@ from plainly.core.metric import Floats, Metric, Needs
 from plainly.core.progress import Progress, Tell, unseen
 from plainly.core.sampling import Sampling
 from plainly.scoring.evaluate import DEFAULT, Metrics, checked_metrics, estimated, from_rows, measure
-from plainly.scoring.scores import Evaluation, Scores
+from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores
 from plainly.scoring.signature import Signature
 from plainly.stats.exact_sum import BinOrder
 from plainly.streaming.batches import Reading
@@ -161,10 +161,10 @@ def _of_bins(corpus: Corpus, metrics: Mapping[str, Metric], totals: Totals, samp
     systems: dict[str, dict[str, Scores]] = {system: {} for system in corpus.systems}
     for (system, spec), sums in totals.sums.items():
         rows = sums.binned.rows if sums.binned is not None else np.empty((0, len(sums.exact.units)))
-        systems[system][spec] = Scores(
-            metrics[spec], system, rows, sums.exact.to_floats(), totals.items, signatures[spec], "bins"
+        systems[system][spec] = BinnedScores(
+            metrics[spec], system, rows, sums.exact.to_floats(), totals.items, signatures[spec]
         )
-    evaluation = Evaluation(
+    evaluation = BinnedEvaluation(
         EvalSet.of(items=0, name=corpus.name, columns=dict.fromkeys(corpus.columns, ())),
         {system: scores for system, scores in systems.items() if scores},
         sampling,
