@@ -16,7 +16,7 @@ from plainly.io.files import named
 from plainly.io.tables import table_format
 from plainly.scoring.scores import Evaluation
 from plainly.streaming.corpus import Corpus, open_corpus
-from plainly.streaming.engines import Engine, engine
+from plainly.streaming.engines import NAMES, Engine, engine
 from plainly.text.languages import detection
 
 # Files larger than this in all are not read whole unless that is asked for.
@@ -29,7 +29,7 @@ def add_streaming(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("large corpora")
     group.add_argument(
         "--engine",
-        choices=("auto", "memory", "local", "ray"),
+        choices=NAMES,
         default="auto",
         help="memory: read everything; local: a part at a time, on all cores; ray: on a Ray cluster; "
         "auto (the default): local for folders and for more than 200 MB, else memory",
@@ -119,8 +119,7 @@ def say_resumed(evaluation: Evaluation) -> None:
 
 def chosen_engine(args: argparse.Namespace) -> Engine:
     """Where a corpus in parts is worked on."""
-    name = "local" if args.engine == "auto" else args.engine
-    return engine(name, processes=args.processes, address=args.address)
+    return engine(args.engine, processes=args.processes, address=args.address)
 
 
 def _is_pattern(path: str | None) -> bool:

@@ -186,12 +186,13 @@ def _streamed(
     paired: bool,
     options: Mapping[str, Any],
 ) -> Evaluation:
-    engine = options.get("engine", "local")
+    engine = options.get("engine", "auto")
+    hold = True if engine == "memory" else None  # everything is kept, as of texts that are in memory already
     if isinstance(engine, str):
         engine = engine_of(engine, processes=options.get("processes"))
     kept = {name: options[name] for name in ("on_error", "segments", "set_aside", "state") if name in options}
     evaluation = evaluate_corpus(
-        corpus, metrics, engine=engine, sampling=sampling, progress=progress, paired=paired, **kept
+        corpus, metrics, engine=engine, sampling=sampling, progress=progress, paired=paired, hold=hold, **kept
     )
     if not evaluation.n:
         if not evaluation.complete:

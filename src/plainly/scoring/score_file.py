@@ -85,20 +85,22 @@ def save(path: str, evaluation: Evaluation) -> None:
             arrays[key] = scores.rows
             arrays[f"totals{len(entries)}"] = scores.totals
             entries.append({"system": system, "spec": spec, "signature": str(scores.signature), "rows": key})
-    binned = isinstance(evaluation, BinnedEvaluation)
     about = {
         "schema": SCHEMA,
         "version": plainly.__version__,
         "test_set": evalset.name,
-        "units": "bins" if binned else "items",
+        "units": "items",
         "items": evaluation.n,
-        "drawn": evaluation.drawn if binned else "items",
-        "outcomes": [[*pair, *counts] for pair, counts in evaluation.outcomes.items()] if binned else [],
+        "drawn": "items",
+        "outcomes": [],
         "ids": list(evalset.ids),
         "groups": list(evalset.groups) if evalset.groups is not None else None,
         "columns": {name: list(values) for name, values in evalset.columns.items()},
         "scores": entries,
     }
+    if isinstance(evaluation, BinnedEvaluation):
+        outcomes = [[*pair, *counts] for pair, counts in evaluation.outcomes.items()]
+        about |= {"units": "bins", "drawn": evaluation.drawn, "outcomes": outcomes}
     arrays["about"] = np.frombuffer(json.dumps(about, ensure_ascii=False).encode("utf-8"), dtype=np.uint8)
     sink = io.BytesIO()
     np.savez_compressed(sink, **arrays)

@@ -24,15 +24,25 @@ def _by_word(listed: Mapping[str, str]) -> dict[str, int]:
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:
-    for name, alternatives in _KNOWN["rules"]["parts"].items():
+    """A regular expression in which {consonant}, {first_parts} and {suffixes} stand for what is listed under them."""
+    for name, alternatives in _PLACEHOLDERS.items():
         pattern = pattern.replace(f"{{{name}}}", "|".join(alternatives.split()))
     return re.compile(pattern)
 
 
-_EASSE_WORDS = _by_word(_KNOWN["easse"]["words"])
-_EASSE_MORE, _EASSE_FEWER = (
-    tuple(map(re.compile, _KNOWN["easse"]["patterns"][which].split())) for which in ("more", "fewer")
-)
+_EASSE_WORDS = _by_word(_KNOWN["easse"])
+# EASSE's corrections of one syllable up and down.
+_EASSE_MORE = [
+    re.compile(pattern)
+    for pattern in (
+        "ia", "riet", "dien", "iu", "io", "ii", "[aeiouy]bl$", "mbl$", "[aeiou]{3}", "^mc", "ism$",
+        r"(.)(?!\1)([aeiouy])\2l$", "[^l]llien", "^coad.", "^coag.", "^coal.", "^coax.",
+        r"(.)(?!\1)[gq]ua(.)(?!\2)[aeiou]", "dnt$",
+    )
+]  # fmt: skip
+_EASSE_FEWER = [
+    re.compile(pattern) for pattern in ("cial", "tia", "cius", "cious", "gui", "ion", "iou", "sia$", ".ely$")
+]
 
 
 def count_easse(token: str) -> int:
@@ -138,12 +148,58 @@ def _stem(word: str) -> int:
 
 
 _LONGEST = 60  # no English word is; the patterns would take quadratic time on whatever it is
-_RULES = _KNOWN["rules"]
-_EXCEPTIONS = _by_word(_RULES["words"])
-_SILENT_INSIDE = [(letters, _pattern(silent), instead) for letters, silent, instead in _RULES["silent_inside"]]
-_SILENT_AT_THE_END = [(_pattern(silent), instead) for silent, instead in _RULES["silent_at_the_end"]]
-_MAY_NEED_CORRECTION = _pattern(_RULES["may_need_correction"])
-_CORRECTIONS = [(sign, _pattern(text)) for sign, name in ((1, "more"), (-1, "fewer")) for text in _RULES[name]]
+_EXCEPTIONS = _by_word(_KNOWN["rules"])
+_PLACEHOLDERS = {
+    "consonant": "[b-df-hj-np-tv-xz]",
+    "first_parts": "for hom saf whit sid bas hors hous lif spac tim wir ey whol wid fir bar stat sal spok som mor wast",
+    "suffixes": """
+        ly ful fully fulness less lessly lessness ments? ness some like wise man men land field wood town well works?
+        house board side times? ways? days? line yard back more worth by bury ford point craft stone bridge light
+        keepers? makers? holders? where thing body one ware berg burg hood shed foot
+    """,
+}
+# Letters that a word must have for the pattern to match at all (most words are spared most patterns), the pattern, and
+# what is written in its place.
+_SILENT_INSIDE = [
+    (letters, _pattern(silent), instead)
+    for letters, silent, instead in (
+        ("qu", "qu", "q"),  # quick
+        ("e", "^({first_parts})e(?!ver|ig|n)(?={consonant}{1,3}[aeiouy])", r"\1"),  # homework, eyebrow
+        ("y", "(?<!{consonant})y(?=[aeiou])", "j"),  # yes, player
+        ("e", "([aeiouy]{consonant}{1,3})(?<!el)(?<!{consonant}l)e(?=(?:{suffixes})$)", r"\1"),  # lovely, something
+    )
+]
+# All of these need an e among the last three letters.
+_SILENT_AT_THE_END = [
+    (_pattern(silent), instead)
+    for silent, instead in (
+        ("(?<=[aeiouyn])gue(?=s?$|d$)", "g"),  # league, dialogue, tongue
+        ("(?<=[aeiouy]q)e(?=s?$|d$)", ""),  # unique
+        ("(?<=[b-df-hjkmnp-tvxz])[lr]e[sd]?$(?<![^bct]re)(?<!res|red)", "ul"),  # table, settled, centre
+        ("([aeiouy]{consonant}*(?:[bdfk-rt-w]|(?<![cs])h))es$", r"\1s"),  # makes, not boxes
+        ("([aeiouy]{consonant}*[b-ce-su-xz])(?<![tdfb]r)ed$", r"\1d"),  # walked, not wanted, not hundred
+        ("([aeiouy]{consonant}+)e$", r"\1"),  # make
+    )
+]
+# Vowels side by side that belong to two syllables, and syllables written without a vowel.
+_MORE = (
+    "^mc|^re(?=o|in[a-z]{3}|as[^o]|act|af)",
+    "(?<![ctsgl])ia(?!gs?$)|(?<=[ct])ia(?=t[eio])|(?<=l)ia(?![nrm])|(?<=l)ia(?=nc)|(?<=[ao]s)ia$|gia(?=n?t)",
+    "(?<![ctsgxln])(?<!sh)io|(?<=[ln])io(?!n)|(?<=[cts])io(?=$|s$|[lp])|^lio",
+    "iu|ii|uou|uit[iy]|[^go]uin|[^n]eum|^sui(?!t)|(?<!g)uid|uo$|(?<![gqbm])ue(?=[ln])|(?<=[ao])uer",
+    "[aeiouy].*ea$|cre(?=at(?!u))|rea(?=l(?!m))|(?<!^)rea(?=ct)|ea(?=tr)|ea(?=n$|ns$)(?<!^.ea)(?<!^..ea)|eier",
+    "(?<![ctsh])ie(?=t(?!z))|cie(?=t)|(?<![ctsh])ien(?=c|t)|(?<=sc)ien",
+    "(?<=[^aeiou])ier$|(?<=[^r]r)iers$|(?<!^pr)iest$",
+    "[aeiouy]ing(?=$|s$|ly$)(?<!uing)",
+    "eo(?!n$|ns$|u|p|r|ff)|(?<![gct])eou",
+    "(?<!rs)(?<![gq])ua|oe[tm]|ao[st]|[ae]ic$|(?<![vh])oic$|^coo(?=rd|p)|^coin(?=c)",
+    "(?<=[bkr])y(?=[ao](?!r))|(?<={consonant})y(?=ers?$)",
+    "ism(?=$|s$)|thms?$",
+)
+_FEWER = ("(?<=ic)ally$", "viou?r")  # syllables written but not spoken
+_CORRECTIONS = [(sign, _pattern(text)) for sign, patterns in ((1, _MORE), (-1, _FEWER)) for text in patterns]
+# What every correction looks for, at the least.
+_MAY_NEED_CORRECTION = _pattern("[aeiouy]{2}|ism|thms?$|^mc|ically$")
 
 
 @functools.cache

@@ -28,9 +28,8 @@ from plainly.typology.sentence_alignment import sentence_counts, sentence_table
 
 if TYPE_CHECKING:
     from plainly.scoring.streamed import OnError
-    from plainly.streaming.batches import Bad, Reading
+    from plainly.streaming.batches import Bad, Part, Reading
     from plainly.streaming.corpus import Corpus
-    from plainly.streaming.parts import Part
 
 SCHEMA = "plainly.operations/1"
 _ABOUT = "about.json"

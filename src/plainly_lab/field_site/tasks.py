@@ -19,7 +19,7 @@ from plainly.core.result import Record
 from plainly.core.sampling import Sampling
 from plainly.core.tables import jsonable
 from plainly.data import diagnose
-from plainly.io.faults.content import reference_systems
+from plainly.io.faults.checks import reference_systems
 from plainly.people import take
 from plainly.people.metric_scores import score_units
 from plainly.people.statistics import correlate_metrics

@@ -1,4 +1,4 @@
-"""Syllables in languages other than English: by rules that a language's file holds, or by hyphenation patterns.
+"""Syllables in languages other than English: by rules, or by hyphenation patterns.
 
 The rules rewrite silent and gliding letters, then count vowels and pairs of vowels that sound as one. They need nothing
 installed. Both ways are measured against espeak-ng's phonemes in docs/languages.md.
@@ -7,6 +7,7 @@ installed. Both ways are measured against espeak-ng's phonemes in docs/languages
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,12 +18,106 @@ _PARTS = re.compile(r"[0-9]+|[^\W\d_]+")
 _LONGEST = 60  # letters of a word; the patterns would take quadratic time on whatever is longer
 
 
+@dataclass(frozen=True)
+class SyllableRules:
+    """What to rewrite before vowels are counted, as pairs of a pattern and its replacement, and what counts as one."""
+
+    silent: tuple[tuple[str, str], ...]
+    nucleus: str
+
+
+RULES: Mapping[str, SyllableRules] = {
+    "de": SyllableRules(
+        silent=(
+            (r"qu", "kw"),
+            (r"^([bg])e(?=e[^er])", r"\1e-"),  # beenden, geehrt
+            (r"y(?=[aeiou])", "j"),
+            (r"(?<=[aeiouäöü])h(?=[^aeiouäöüy]|$)", ""),  # sehr, Zahl
+            (r"(?<=[tsgx])ion", "jon"),  # Nation, Million
+            (r"(?<=ll)ion", "jon"),
+            (r"(?<=[aeou])ueu", "uäu"),
+            (r"(?<=[tz])iell", "jell"),
+            (r"eue(?=[rnmsl]|$)", "eu-e"),
+            (r"ee(?=n$)", "e-e"),
+            (r"ie(?=n(?:s|er|ern|erin|isch.*)?$)(?<=[lnrsdtb]ie)", "i-e"),  # Italien, Ferien
+            (r"(?<=[aeiouäöü][ln])ie$", "i-e"),  # Familie, Linie
+        ),
+        nucleus=r"aa|ee|oo|ai|ay|ei|ey|au|äu|eu|ie|[aeiouyäöü]|[éèêàáâíîóôúû]",
+    ),
+    "es": SyllableRules(
+        silent=(
+            (r"qu(?=[eéií])", "k"),
+            (r"gu(?=[eéií])", "g"),
+            (r"y(?=[aeiouáéíóú])", "j"),
+            (r"(?<=[aeiouáéíóú])y(?![aeiouáéíóú])", "i"),
+        ),
+        # A weak vowel (i, u) joins a strong one (a, e, o) unless it has an accent; two strong ones stand apart.
+        nucleus=r"[iuü]?[aeoáéó][iuü](?![aeoáéóiíú])|[iuü]?[aeoáéó]|[iuü][iuíúü]|[iuíúüy]",
+    ),
+    "fr": SyllableRules(
+        silent=(
+            (r"œ", "eu"),
+            (r"æ", "é"),
+            (r"^h?y(?=[aeiouàâéèêô])", "j"),
+            (r"qu(?=[aeiouyéèêàâîïôû])", "k"),
+            (r"gu(?=[eéèêiîy])", "g"),
+            (r"ge(?=[aoâô])", "j"),
+            (r"(ss|rr|nn|tt|ll|pp|oiv|èn|[iu]v|[èiu]r|ch|ik|[aiou]s|ev|ut|it|rl|bl)ent$", r"\1"),  # ils finissent
+            (r"(ai|oi|ou|ui|é|u)ent$", r"\1"),
+            (r"(?<=[aeou])ill(?=[aeiouéèêà])", "y"),  # travailler, bouteille
+            (r"(?<![aeiouéèvm])(?<!tranku)(?<!trank)ill(?=[aeiouéè])", "iy"),  # fille, briller
+            (r"ies?$", "i"),
+            (r"(é|u|ou|oi|ai)es?$", r"\1"),
+            (r"([aou])y(?=[aeiouéèêà])", r"\1ij"),
+            (r"y(?=[aeouéèêàô])", "j"),
+            (r"(?<![bcdfgkptv][lr])(?<!^)i(?=[aeouéèêàôâ])", "j"),  # bien, nation, premier; not crier, oublier
+            (r"ou(?=[aeiéèêà])", "w"),  # oui, louer
+            (r"u(?=i)", "w"),  # nuit
+            (r"(?<=[^aeiouyéèêàâîïôûw])es?$", ""),
+            # A mute e after one consonant inside a word: élever, placement, environnement; not gouvernement.
+            (r"([aeiouyéèêàâîïôû][nm]?)([bcdfgjklmnpqrstvxz])\2?e(?=[bcdfgjklmnpqrstvxz][aeiouyéèêàâîïôûwj])", r"\1\2"),
+        ),
+        nucleus=r"eaux?|aou|ou|où|oû|oi|oî|ai|aî|ay|ei|au|eu|eû|[aeiouyàâäéèêëîïôöûùü]",
+    ),
+    "it": SyllableRules(
+        silent=(
+            (r"qu", "k"),
+            (r"gu(?=[aeoàèéò])", "g"),
+            (r"(?<=[cg])i(?=[aeouàèéòù])", ""),
+            (r"(?<=sc)i(?=[aeouàèéòù])", ""),
+            (r"gli(?=[aeouàèéòù])", "gl"),
+            (r"h", ""),
+        ),
+        nucleus=r"[iu]?[aeoàèéò][iu](?![aeoàèéòiu])|[iu]?[aeoàèéò]|i[uù]|u[iì]|[iuìíùúy]",
+    ),
+    "nl": SyllableRules(
+        silent=(
+            (r"qu", "kw"),
+            (r"(?<=[aeo])y(?=[aeiou])", "j"),
+            (r"^y(?=[aeiou])", "j"),
+            (r"tion(?=e)", "tjon"),
+            (r"(?<=[aeiou])ieuw", "i-uw"),
+        ),
+        nucleus=r"aai|ooi|oei|eeu|ieu|aa|ee|oo|uu|ie|oe|eu|ui|ij|ei|ou|au|ai|[aeiouyëïöüäéèêáàóôûí]",
+    ),
+    "pt": SyllableRules(
+        silent=(
+            (r"qu(?=[eéêiíaoãô])", "k"),
+            (r"gu(?=[eéêií])", "g"),
+            (r"gu(?=[aãoá])", "gw"),
+            (r"([áéíóúâêô][^aeiou]*)[iu]([aoe]s?)$", r"\1j\2"),  # história, vigília
+            (r"(?<=[aeouáéó])i(?=[aeoáéó])", "ij"),  # maio, apoiar
+        ),
+        nucleus=r"ãe|ão|õe|ãi|[aeoáéóâêô][iu](?![nm](?:[^aeiouh]|$))|ui(?![nmz])|[iuãõaeoáéíóúâêôàüy]",
+    ),
+}
+
+
 @cache
 def by_rules(code: str) -> Callable[[str], int]:
     """Syllables of a word by rule, never less than one; numbers as they are read, initials letter by letter."""
-    known = language(code)
-    silent = [(re.compile(pattern), instead) for pattern, instead in known.syllables["silent"]]
-    nucleus = re.compile(known.syllables["nucleus"])
+    silent = [(re.compile(pattern), instead) for pattern, instead in RULES[code].silent]
+    nucleus = re.compile(RULES[code].nucleus)
 
     def count(letters: str) -> int:
         if len(letters) <= _LONGEST:
@@ -30,7 +125,7 @@ def by_rules(code: str) -> Callable[[str], int]:
                 letters = pattern.sub(instead, letters)
         return len(nucleus.findall(letters))
 
-    return _of_words(known, count)
+    return _of_words(language(code), count)
 
 
 @cache
