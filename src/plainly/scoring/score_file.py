@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
 import plainly
 from plainly.core import registry, tables
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.files import check_archive, read_whole, write_whole
+from plainly.core.files import read_arrays, write_arrays, write_whole
 from plainly.core.metric import Floats, Metric, suited
 from plainly.io.tables import arrow
 from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores
@@ -101,10 +99,7 @@ def save(path: str, evaluation: Evaluation) -> None:
     if isinstance(evaluation, BinnedEvaluation):
         outcomes = [[*pair, *counts] for pair, counts in evaluation.outcomes.items()]
         about |= {"units": "bins", "drawn": evaluation.drawn, "outcomes": outcomes}
-    arrays["about"] = np.frombuffer(json.dumps(about, ensure_ascii=False).encode("utf-8"), dtype=np.uint8)
-    sink = io.BytesIO()
-    np.savez_compressed(sink, **arrays)
-    write_whole(path, sink.getvalue())
+    write_arrays(path, arrays, about, compress=True)
 
 
 class Saved:
@@ -136,31 +131,28 @@ def _named_in_file(spec: str) -> Metric:
 def open_saved(path: str) -> Evaluation:
     """Scores that were saved, with the ids and groups of their set; its texts are not kept."""
     try:
-        data = read_whole(path)
-        check_archive(data, path)
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            about = json.loads(arrays["about"].tobytes().decode("utf-8"))
-            if about.get("schema") != SCHEMA:
-                raise BadInput(f"{path} holds {about.get('schema')}, which this version does not read ({SCHEMA}).")
-            binned = about["units"] == "bins"
-            evalset = EvalSet.of(
-                items=len(about["ids"]),
-                ids=about["ids"],
-                groups=about["groups"],
-                columns=about["columns"] or None,
-                name=about["test_set"],
-            )
-            systems: dict[str, dict[str, Scores]] = {}
-            for number, entry in enumerate(about["scores"]):
-                metric = suited(_named_in_file(entry["spec"]), evalset)
-                signature = Signature.parse(entry["signature"])
-                rows, totals = arrays[entry["rows"]], arrays[f"totals{number}"]
-                kind = BinnedScores if binned else Scores
-                scores = kind(metric, entry["system"], rows, totals, about["items"], signature)
-                if len(rows) != len(about["ids"]) and not binned:
-                    raise ValueError(f"{len(rows)} rows for {len(about['ids'])} items")
-                metric.score(scores.totals)
-                systems.setdefault(entry["system"], {})[entry["spec"]] = scores
+        arrays, about = read_arrays(path)
+        if about.get("schema") != SCHEMA:
+            raise BadInput(f"{path} holds {about.get('schema')}, which this version does not read ({SCHEMA}).")
+        binned = about["units"] == "bins"
+        evalset = EvalSet.of(
+            items=len(about["ids"]),
+            ids=about["ids"],
+            groups=about["groups"],
+            columns=about["columns"] or None,
+            name=about["test_set"],
+        )
+        systems: dict[str, dict[str, Scores]] = {}
+        for number, entry in enumerate(about["scores"]):
+            metric = suited(_named_in_file(entry["spec"]), evalset)
+            signature = Signature.parse(entry["signature"])
+            rows, totals = arrays[entry["rows"]], arrays[f"totals{number}"]
+            kind = BinnedScores if binned else Scores
+            scores = kind(metric, entry["system"], rows, totals, about["items"], signature)
+            if len(rows) != len(about["ids"]) and not binned:
+                raise ValueError(f"{len(rows)} rows for {len(about['ids'])} items")
+            metric.score(scores.totals)
+            systems.setdefault(entry["system"], {})[entry["spec"]] = scores
         outcomes = {tuple(counts[:3]): tuple(counts[3:]) for counts in about["outcomes"]}
     except FileNotFoundError:
         raise BadInput(f"There is no file {path}. Make one with: plainly score … --save {path}") from None

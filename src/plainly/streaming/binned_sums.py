@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -67,10 +67,9 @@ class Totals:
             self._widen((int(counts.min()), int(counts.max())))
         self.fingerprint = (self.fingerprint + fingerprint(evalset.sources, evalset.references)) % _FINGERPRINTS
 
-    def put_aside(self, bad: Iterable[Bad]) -> None:
-        for rows in bad:
-            self.set_aside += len(rows)
-            self.bad.append(rows)
+    def put_aside(self, bad: Sequence[Bad]) -> None:
+        self.bad += bad
+        self.set_aside += sum(map(len, bad))
 
     def add(self, system: str, spec: str, rows: Floats, order: BinOrder | None, *, part: int | None = None) -> None:
         """Add a batch's rows of one metric on one system; with ``part`` the rows themselves are kept."""

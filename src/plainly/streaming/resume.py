@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import signal
 import time
@@ -12,10 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from plainly.core.errors import BadInput, way
-from plainly.core.files import check_archive, read_whole, write_whole
+from plainly.core.files import read_arrays, write_arrays
 from plainly.core.machine import handling
 from plainly.stats.exact_sum import Binned, ExactSum
 from plainly.streaming.batches import Bad, Part
@@ -62,26 +59,20 @@ class State:
             "sums": sums,
             "outcomes": [[*pair, *counts] for pair, counts in totals.outcomes.items()],
         }
-        arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-        sink = io.BytesIO()
-        np.savez(sink, **arrays)
-        write_whole(path, sink.getvalue())
+        write_arrays(path, arrays, about, compress=False)
 
     @classmethod
     def load(cls, path: Path, key: str) -> State | None:
         """The state that was saved under this key; None where there is none, or it is another run's."""
         try:
-            data = read_whole(path)
-            check_archive(data, str(path))
-            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                about = json.loads(arrays["about"].tobytes())
-                if about.get("schema") != SCHEMA or about["key"] != key:
-                    return None
-                sums = {}
-                for number, (system, spec, units, rest, parts) in enumerate(about["sums"]):
-                    binned = Binned(arrays[f"bins{number}"]) if f"bins{number}" in arrays else None
-                    kept = {part: arrays[f"rows{number}-{part}"] for part in parts}
-                    sums[system, spec] = Sums(ExactSum(tuple(map(int, units)), tuple(rest)), binned, kept)
+            arrays, about = read_arrays(path)
+            if about.get("schema") != SCHEMA or about["key"] != key:
+                return None
+            sums = {}
+            for number, (system, spec, units, rest, parts) in enumerate(about["sums"]):
+                binned = Binned(arrays[f"bins{number}"]) if f"bins{number}" in arrays else None
+                kept = {part: arrays[f"rows{number}-{part}"] for part in parts}
+                sums[system, spec] = Sums(ExactSum(tuple(map(int, units)), tuple(rest)), binned, kept)
             totals = Totals(
                 items=about["items"],
                 read=about["read"],
