@@ -23,7 +23,7 @@ from plainly.io.columns import (
     strings,
     texts,
 )
-from plainly.io.consistency import check_length, looks_transposed
+from plainly.io.consistency import Side, check_length, looks_transposed
 from plainly.io.files import STDIN, PathLike, check_once, expand, label, stem
 from plainly.io.files import named as named_path
 from plainly.io.lines import read_lines
@@ -36,20 +36,10 @@ _TURN = (
 
 
 @dataclass(frozen=True)
-class _Part:
-    """One file's contribution: what it is called, the text that shows where it stands, and its rows of references."""
+class _Part(Side):
+    """One file's contribution: its lines, and its rows of references where it is a table."""
 
-    name: str
-    lines: Sequence[str] | int  # only their number where there is no text to show
     rows: Sequence[tuple[str, ...]] = ()
-    unit: str = "line"
-
-    def __len__(self) -> int:
-        return self.lines if isinstance(self.lines, int) else len(self.lines)
-
-    @property
-    def text(self) -> Sequence[str]:
-        return () if isinstance(self.lines, int) else self.lines
 
     def by_item(self) -> Sequence[tuple[str, ...]]:
         return self.rows or [(line,) for line in self.text]
@@ -134,7 +124,7 @@ def _references(path: str, columns: Columns | None) -> _Part:
             "'references', or say which: references=COLUMN (in Python columns={'references': …})."
         )
     rows = references_by_item(sheet, roles.references)
-    return _Part(sheet.path, [" ".join(row) for row in rows], rows, "row")
+    return _Part(sheet.path, [" ".join(row) for row in rows], "row", rows)
 
 
 def _by_item(parts: Sequence[_Part], first: _Part, *, compare: bool) -> list[tuple[str, ...]]:
