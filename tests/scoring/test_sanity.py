@@ -12,6 +12,7 @@ from plainly import data
 from plainly.cli import main
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
+from plainly.io.faults.checks import reference_systems
 from plainly.scoring import sanity
 from plainly.scoring.evaluate import evaluate
 
@@ -139,10 +140,10 @@ def test_a_reference_given_as_a_system_is_noticed_by_every_command(
 def test_few_items_or_copies_make_no_reference():
     evalset, _ = data.demo()
     first = [row[0] for row in evalset.references]
-    assert list(sanity.reference_systems(evalset, {"r": first})) == ["r"]
-    assert not sanity.reference_systems(evalset, {"r": first}, range(9))
+    assert list(reference_systems(evalset, {"r": first})) == ["r"]
+    assert not reference_systems(evalset, {"r": first}, range(9))
     spoilt = [f"{text} So." if at % 10 == 0 else text for at, text in enumerate(first)]
-    assert not sanity.reference_systems(evalset, {"r": spoilt})
+    assert not reference_systems(evalset, {"r": spoilt})
     copied = EvalSet.of(evalset.sources, references=[[source] for source in evalset.sources])
-    assert not sanity.reference_systems(copied, {"identity": evalset.sources})
-    assert not sanity.reference_systems(EvalSet.of(evalset.sources), {"r": first})
+    assert not reference_systems(copied, {"identity": evalset.sources})
+    assert not reference_systems(EvalSet.of(evalset.sources), {"r": first})
