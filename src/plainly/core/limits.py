@@ -18,7 +18,7 @@ SETTING = "PLAINLY_LIMITS"
 
 
 @dataclass(frozen=True)
-class Limit:
+class SizeLimit:
     """A limit: its default value, the unit, what it is for, and what to do where something is larger."""
 
     value: int
@@ -28,27 +28,29 @@ class Limit:
 
 
 LIMITS = {
-    "file": Limit(
+    "file": SizeLimit(
         2_000_000_000,
         "bytes",
         "a file, table or archive that is read whole, after unpacking",
         "Give less at once, or --engine local, which reads Parquet, JSONL and lines in parts.",
     ),
-    "text": Limit(200_000_000, "characters", "one text: a line, or a cell of a table", "Is a line end missing?"),
-    "words": Limit(
+    "text": SizeLimit(200_000_000, "characters", "one text: a line, or a cell of a table", "Is a line end missing?"),
+    "words": SizeLimit(
         1_000_000,
         "words",
         "one text whose operations are labelled",
         "Give its sentences or paragraphs as lines of their own.",
     ),
-    "comparisons": Limit(
+    "comparisons": SizeLimit(
         100_000_000_000,
         "pairs of characters",
         "a source and an output between which edits are counted (levenshtein, easse-quality)",
         "Give sentences or paragraphs as lines of their own, or leave the metric out.",
     ),
-    "wait": Limit(30, "seconds", "waiting for a pipe that nobody writes to, or for an address that does not answer"),
-    "command": Limit(3600, "seconds", "a program of yours that scores texts: command(run=…)"),
+    "wait": SizeLimit(
+        30, "seconds", "waiting for a pipe that nobody writes to, or for an address that does not answer"
+    ),
+    "command": SizeLimit(3600, "seconds", "a program of yours that scores texts: command(run=…)"),
 }
 
 
