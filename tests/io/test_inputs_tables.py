@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from plainly.core.errors import BadInput
 from plainly.io import Sheet, read_evalset, read_outputs, read_table
-from plainly.io.delimited import parse_csv, parse_tsv
-from plainly.io.tables import _json, _jsonl, _parquet
+from plainly.io.tables import parse_csv, parse_json, parse_jsonl, parse_parquet, parse_tsv
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 NAMES = ("source", "output", "note")
@@ -49,11 +48,11 @@ def test_every_format_gives_the_same_table(rows: list[tuple[str, ...]]) -> None:
     assert parse_csv(delimited(rows), "x").columns == columns
     assert parse_csv(delimited(rows, quoting=csv.QUOTE_ALL, delimiter=";"), "x").columns == columns
     assert parse_tsv(delimited(rows, quoting=csv.QUOTE_ALL, delimiter="\t"), "x").columns == columns
-    assert _jsonl("\n".join(json.dumps(record, ensure_ascii=False) for record in records), "x").columns == columns
-    assert _jsonl("\r\n".join(map(json.dumps, records)), "x").columns == columns
-    assert _json(json.dumps(records), "x").columns == columns
-    assert _json(json.dumps(columns, indent=1), "x").columns == columns
-    assert _parquet(held.getvalue().to_pybytes(), "x").columns == columns
+    assert parse_jsonl("\n".join(json.dumps(record, ensure_ascii=False) for record in records), "x").columns == columns
+    assert parse_jsonl("\r\n".join(map(json.dumps, records)), "x").columns == columns
+    assert parse_json(json.dumps(records), "x").columns == columns
+    assert parse_json(json.dumps(columns, indent=1), "x").columns == columns
+    assert parse_parquet(held.getvalue().to_pybytes(), "x").columns == columns
 
 
 @settings(deadline=None)
@@ -158,7 +157,7 @@ def fault(call: Any, *values: Any, **options: Any) -> str:
         ("a.json", '[{"source": "a"}, "b"]', "a.json, item 2: this is a string, not an object"),
         ("a.json", '{"source": ["a", "b"], "output": ["c"]}', "column 'output' has 1 values but 'source' has 2"),
         ("a.json", '{"source": {"0": "a"}}', "orient='records'"),
-        ("a.json", "3", "holds a number that is no table"),
+        ("a.json", "3", "holds a number that is not a table"),
         ("a.parquet", "not parquet", "is not a Parquet file that can be read"),
         ("a.csv", b"source,output\na,b\ncaf\xe9,d\n", "a.csv:3: byte 0xe9 at byte offset 21"),
     ],

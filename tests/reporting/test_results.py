@@ -20,6 +20,7 @@ from plainly.reporting.report import Report, plot
 from plainly.reporting.summary import Axis, axes, front
 from plainly.scoring.evaluate import Evaluation, evaluate
 from plainly.scoring.score_file import open_saved, save
+from plainly.scoring.scores import BinnedEvaluation
 from plainly.streaming.corpus import open_corpus
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -277,7 +278,7 @@ def test_a_corpus_too_large_to_hold_has_a_report_without_its_items(
     (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     monkeypatch.setattr("plainly.scoring.streamed.HELD", 1)
     report = plainly.report(open_corpus([str(tmp_path / "pairs.jsonl")]), metrics=["fkgl"], processes=1)
-    assert report.overview.evaluation.units == "bins"
+    assert isinstance(report.overview.evaluation, BinnedEvaluation)
     assert report.summary[0].text.endswith("It beats B.")
     assert report.json()["left_out"][0].startswith("how scores spread: Scores of the 72 items were not kept")
     assert 'id="browser"' not in report.html

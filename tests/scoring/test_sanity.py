@@ -12,7 +12,7 @@ from plainly import data
 from plainly.cli import main
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.io.faults.content import reference_systems
+from plainly.io.faults.checks import reference_systems
 from plainly.scoring import sanity
 from plainly.scoring.evaluate import evaluate
 

@@ -13,13 +13,15 @@ from pathlib import Path
 
 import pytest
 
+import plainly
 from corpora import make
 from plainly.cli import main
 from plainly.core.errors import BadInput, PlainlyError, UnknownName
 from plainly.core.sampling import Sampling
+from plainly.scoring.scores import BinnedEvaluation
 from plainly.scoring.streamed import evaluate_corpus
 from plainly.streaming.corpus import open_corpus
-from plainly.streaming.engines import Tell, engine
+from plainly.streaming.engines import NAMES, Tell, engine
 from plainly.streaming.engines.local import LocalEngine
 
 METRICS = ["sari", "sari(variant=xu)", "fkgl"]
@@ -110,10 +112,26 @@ def test_an_error_in_a_worker_is_the_callers(processes: int) -> None:
 def test_engines_are_chosen_by_name() -> None:
     with pytest.raises(UnknownName, match=r"'rya'\. Did you mean 'ray'"):
         engine("rya")
+    assert [type(engine(name)) for name in ("auto", "memory", "local")] == [LocalEngine] * 3
+    assert engine("memory", processes=4).processes == 1, "in this process"  # type: ignore[attr-defined]
     with pytest.raises(BadInput, match="at least 1"):
         engine("local", processes=0)
     with pytest.raises(BadInput, match="address="):
         engine("local", address="localhost:1")
+
+
+def test_every_engine_that_the_command_line_takes_can_be_named_in_python(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plainly.scoring.streamed.HELD", 100)
+    results = {
+        name: plainly.score(open_corpus([str(folder)]), metrics=["fkgl"], engine=name, processes=1, resamples=10)
+        for name in NAMES
+        if name != "ray"
+    }
+    assert [isinstance(result, BinnedEvaluation) for result in results.values()] == [True, False, True]
+    numbers = [{system: float(result[system]["fkgl"]) for system in result} for result in results.values()]
+    assert numbers[0] == numbers[2] == pytest.approx(numbers[1], rel=1e-12)
 
 
 # What a person runs, with an accident after so many rows.

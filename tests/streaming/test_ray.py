@@ -115,7 +115,7 @@ def test_bad_rows_stop_or_are_set_aside(tmp_path: Path, runtime: None, made: Mad
     lines = path.read_text("utf-8").splitlines(keepends=True)
     lines[6] = "no json\n"
     path.write_text("".join(lines[:300]), "utf-8")
-    with pytest.raises(BadInput, match=r"made\.jsonl, row 7: the line is not JSON"):
+    with pytest.raises(BadInput, match=r"made\.jsonl, row 7: this line is not JSON"):
         evaluate_corpus(open_corpus([str(path)]), ["fkgl"], engine=RayEngine())
     reading = evaluate_corpus(
         open_corpus([str(path)]), ["fkgl"], engine=RayEngine(), on_error="set-aside", hold=False

@@ -22,7 +22,7 @@ from plainly.core.result import Record
 from plainly.core.sampling import Sampling
 from plainly.core.tables import jsonable
 from plainly.io.faults import output_faults
-from plainly.scoring.scores import Evaluation, Scores
+from plainly.scoring.scores import BinnedScores, Evaluation, Scores
 from plainly.stats import paired
 from plainly.stats.resample import Resampler
 from plainly.text.languages.detection import detect, tally
@@ -170,7 +170,7 @@ def decide_limit(limit: Limit, scores: Scores, sampling: Sampling, *, grouped: b
 
     value, estimate = scores.corpus[limit.output], scores.intervals.get(limit.output)
     low, high = (estimate.low, estimate.high) if estimate is not None else (math.nan, math.nan)
-    segments = scores.segments[limit.output] if scores.units == "items" else np.zeros(0)
+    segments = np.zeros(0) if isinstance(scores, BinnedScores) else scores.segments[limit.output]
     if not grouped and (counts := _counts(segments, unit=_unit(limit, scores))) is not None:
         low, high = wilson(*counts[:2], level=sampling.level)
         low, high = low * counts[2], high * counts[2]

@@ -2,11 +2,12 @@
 
 import contextlib
 import io
+import json
 import os
 import select
 import stat
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -109,6 +110,26 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     finally:
         with contextlib.suppress(OSError):
             part.unlink()  # there only if something went wrong, or somebody stopped it
+
+
+def write_arrays(path: str | Path, arrays: Mapping[str, Any], about: Mapping[str, Any], *, compress: bool) -> None:
+    """Write NumPy arrays and, beside them under the name "about", what JSON can hold."""
+    import numpy as np
+
+    described = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    sink = io.BytesIO()
+    (np.savez_compressed if compress else np.savez)(sink, **arrays, about=described)
+    write_whole(path, sink.getvalue())
+
+
+def read_arrays(path: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """The arrays of such a file, unpacked when they are used, and what it says about them."""
+    import numpy as np
+
+    data = read_whole(path)
+    check_archive(data, str(path))
+    arrays = np.load(io.BytesIO(data), allow_pickle=False)
+    return arrays, json.loads(arrays["about"].tobytes())
 
 
 def check_directory(path: str | Path) -> None:

@@ -1,16 +1,15 @@
 """Every size that is refused and every time after which waiting ends, in one place and changed by one setting.
 
-``PLAINLY_LIMITS="wait=600,text=1000000000"`` changes them; ``limits.toml`` says what each is for.
+``PLAINLY_LIMITS="wait=600,text=1000000000"`` changes them; docs/scale.md lists them.
 """
 
 import os
 import queue
 import threading
-import tomllib
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from plainly.core.errors import BadInput, did_you_mean
 
@@ -18,24 +17,55 @@ T = TypeVar("T")
 SETTING = "PLAINLY_LIMITS"
 
 
-@cache
-def known() -> dict[str, dict[str, Any]]:
-    """The limits by name: value, unit, what it is for, what to do instead."""
-    return tomllib.loads(Path(__file__).with_name("limits.toml").read_text(encoding="utf-8"))
+@dataclass(frozen=True)
+class SizeLimit:
+    """A limit: its default value, the unit, what it is for, and what to do where something is larger."""
+
+    value: int
+    unit: str
+    what: str
+    instead: str = ""
+
+
+LIMITS = {
+    "file": SizeLimit(
+        2_000_000_000,
+        "bytes",
+        "a file, table or archive that is read whole, after unpacking",
+        "Give less at once, or --engine local, which reads Parquet, JSONL and lines in parts.",
+    ),
+    "text": SizeLimit(200_000_000, "characters", "one text: a line, or a cell of a table", "Is a line end missing?"),
+    "words": SizeLimit(
+        1_000_000,
+        "words",
+        "one text whose operations are labelled",
+        "Give its sentences or paragraphs as lines of their own.",
+    ),
+    "comparisons": SizeLimit(
+        100_000_000_000,
+        "pairs of characters",
+        "a source and an output between which edits are counted (levenshtein, easse-quality)",
+        "Give sentences or paragraphs as lines of their own, or leave the metric out.",
+    ),
+    "wait": SizeLimit(
+        30, "seconds", "waiting for a pipe that nobody writes to, or for an address that does not answer"
+    ),
+    "command": SizeLimit(3600, "seconds", "a program of yours that scores texts: command(run=…)"),
+}
 
 
 def limit(name: str) -> int:
-    """A limit: the user's, or ours."""
-    return _chosen(os.environ.get(SETTING, "")).get(name, int(known()[name]["value"]))
+    """The value of a limit: what the setting says, or the default."""
+    return _parse_setting(os.environ.get(SETTING, "")).get(name, LIMITS[name].value)
 
 
 def check(name: str, size: int, what: str) -> None:
     """Raise where something is larger than its limit; ``what`` begins the sentence."""
     most = limit(name)
     if size > most:
-        of = known()[name]
+        known = LIMITS[name]
         raise BadInput(
-            f"{what} has {size:,} {of['unit']}; the limit is {most:,}. {of['instead']} To allow it: "
+            f"{what} has {size:,} {known.unit}; the limit is {most:,}. {known.instead} To allow it: "
             f"{SETTING}={name}={size}"
         )
 
@@ -66,16 +96,16 @@ def within(work: Callable[[], T], what: str) -> T:
 
 
 @cache
-def _chosen(setting: str) -> dict[str, int]:
+def _parse_setting(setting: str) -> dict[str, int]:
     chosen = {}
     for pair in filter(None, (part.strip() for part in setting.split(","))):
         name, _, value = (part.strip() for part in pair.partition("="))
-        if name not in known():
-            raise BadInput(f"{SETTING} names {name!r}.{did_you_mean(name, known())} It may be: {', '.join(known())}")
+        if name not in LIMITS:
+            raise BadInput(f"{SETTING} names {name!r}.{did_you_mean(name, LIMITS)} It may be: {', '.join(LIMITS)}")
         try:
             chosen[name] = int(float(value))
         except (ValueError, OverflowError):
             chosen[name] = 0
         if chosen[name] < 1:
-            raise BadInput(f"{SETTING}: {name} is a whole number of {known()[name]['unit']}, not {value!r}.")
+            raise BadInput(f"{SETTING}: {name} is a whole number of {LIMITS[name].unit}, not {value!r}.")
     return chosen

@@ -1,9 +1,8 @@
 """From messy files to an evaluation set and outputs that fit it, or an error that names file, line and next step."""
 
 from plainly.io.consistency import check_references
-from plainly.io.evalsets import read_evalset
+from plainly.io.evalsets import read_evalset, read_outputs
 from plainly.io.lines import read_lines
-from plainly.io.outputs import read_outputs
 from plainly.io.tables import Sheet, read_table
 from plainly.io.texts import Texts, read_texts
 

@@ -4,8 +4,10 @@ import contextlib
 import fnmatch
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 from plainly.core.errors import BadInput, did_you_mean
 from plainly.io.files import natural_key
@@ -56,6 +58,8 @@ def find_roles(table: Sheet, columns: Columns | None = None) -> Roles:
 def texts(table: Sheet, name: str) -> tuple[str, ...]:
     """A column that must hold text in every row."""
     values = table.column(name)
+    if _all_text(values):
+        return tuple(values)  # type: ignore[arg-type]
     for row, value in enumerate(values):
         if not isinstance(value, str):
             held = "nothing" if missing(value) else f"{_excerpt(value)}, not text"
@@ -66,6 +70,8 @@ def texts(table: Sheet, name: str) -> tuple[str, ...]:
 def names(table: Sheet, name: str) -> tuple[str, ...]:
     """A column that names things, ids or documents: numbers will do."""
     values = table.column(name)
+    if _all_text(values):
+        return tuple(values)  # type: ignore[arg-type]
     for row, value in enumerate(values):
         if missing(value) or isinstance(value, (dict, list)):
             raise BadInput(f"{table.where(row)}: column {name!r} holds no name. Give every row one.")
@@ -77,9 +83,17 @@ def strings(values: Sequence[object]) -> tuple[str, ...]:
     return tuple(value if isinstance(value, str) else _string(value) for value in values)
 
 
-def references_by_item(table: Sheet, columns: Sequence[str]) -> list[tuple[str, ...]]:
+def references_by_item(table: Sheet, columns: Sequence[str]) -> Sequence[tuple[str, ...]]:
     """Each row's references, from one column of lists or several columns; blank and missing ones are left out."""
     held = [(name, table.column(name), _folded(name) in _REFERENCE_LISTS) for name in columns]
+    if all(_all_text(values) and not (listed and _any_list(values)) for _, values, listed in held):
+        rows: Iterable[Any] = zip(*(values for _, values, _ in held), strict=True)
+        return [tuple(text for text in row if text and not text.isspace()) for row in rows]
+    if len(held) == 1 and set(map(type, held[0][1])) == {list}:
+        cells: list[Any] = held[0][1]
+        inside = list(chain.from_iterable(cells))
+        if _all_text(inside) and all(map(str.strip, inside)):
+            return list(map(tuple, cells))
     return [
         tuple(
             text
@@ -101,6 +115,15 @@ def outputs_by_system(table: Sheet, outputs: Mapping[str, str]) -> dict[str, tup
                 raise BadInput(f"{table.path} has the outputs of system {name!r} twice. Remove one.")
             by_system[name] = lines
     return by_system
+
+
+def require_outputs(table: Sheet, roles: Roles) -> None:
+    """Raise unless a column is known to hold outputs."""
+    if not roles.outputs:
+        raise BadInput(
+            f"{table.path} has no column that is known to hold outputs. {table.listing()} Rename one to 'output' (or "
+            "output_NAME, one for each system), or say which: output=COLUMN (in Python columns={'output': …})."
+        )
 
 
 def missing(value: object) -> bool:
@@ -242,6 +265,15 @@ def _from_objects(table: Sheet, column: str) -> dict[str, tuple[str, ...]]:
                     'Write what it wrote, "" if that was nothing.'
                 )
     return {name: tuple(str(row[name]) for row in rows) for name in systems}
+
+
+# Looking at each value of a large corpus one by one costs a tenth of measuring it; a set of types is found at once.
+def _all_text(values: Iterable[object]) -> bool:
+    return set(map(type, values)) <= {str}
+
+
+def _any_list(values: Iterable[Any]) -> bool:
+    return any(value.lstrip().startswith("[") for value in values)
 
 
 def _folded(name: str) -> str:

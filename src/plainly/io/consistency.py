@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import permutations
 
 from plainly.core.errors import BadInput
@@ -19,11 +20,20 @@ _SLIPS, _SLIP_LINES = 5, 50_000
 _ALIKE, _SURER = 0.1, 1.1
 
 
-class _Side:
-    def __init__(self, name: str, lines: Sequence[str] | int, unit: str) -> None:
-        self.name, self.unit = name, unit
-        # Only the number may be known.
-        self.lines, self.n = ((), lines) if isinstance(lines, int) else (lines, len(lines))
+@dataclass(frozen=True)
+class Side:
+    """One of two things that must be equally long: its name, its lines and what one of them is called."""
+
+    name: str
+    lines: Sequence[str] | int  # only their number where there is no text to show
+    unit: str = "line"
+
+    def __len__(self) -> int:
+        return self.lines if isinstance(self.lines, int) else len(self.lines)
+
+    @property
+    def text(self) -> Sequence[str]:
+        return () if isinstance(self.lines, int) else self.lines
 
 
 def check_length(
@@ -33,16 +43,16 @@ def check_length(
 
     Either may be only a number where the text is not at hand. ``unit`` is "row" if ``name`` is a table.
     """
-    mine, other = _Side(name, lines, unit), _Side(against, expected, "row" if table_format(against) else "line")
-    if mine.n == other.n:
+    mine, other = Side(name, lines, unit), Side(against, expected, "row" if table_format(against) else "line")
+    if len(mine) == len(other):
         return
-    short, long = (mine, other) if mine.n < other.n else (other, mine)
-    following = long.lines[short.n : short.n + 1]
+    short, long = (mine, other) if len(mine) < len(other) else (other, mine)
+    following = long.text[len(short) : len(short) + 1]
     quoted = f": {_excerpt(following[0])}" if following and following[0].strip() else ""
     raise BadInput(
-        f"{name} has {_count(mine.n, unit)} but {against} has {other.n}: "
-        f"{short.name} stops after {short.unit} {short.n}, "
-        f"{long.name} goes on at {long.unit} {short.n + 1}{quoted}. {_reason(short, long)}"
+        f"{name} has {_count(len(mine), unit)} but {against} has {len(other)}: "
+        f"{short.name} stops after {short.unit} {len(short)}, "
+        f"{long.name} goes on at {long.unit} {len(short) + 1}{quoted}. {_reason(short, long)}"
     )
 
 
@@ -121,28 +131,29 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"of type {type(value).__name__}"
 
 
-def _reason(short: _Side, long: _Side) -> str:
+def _reason(short: Side, long: Side) -> str:
     """The likeliest reason for two lengths that differ, and the next step."""
-    if separator := _separators(short.lines, long.n):
+    if separator := _separators(short.text, len(long)):
         at, character = separator
         return (
             f"{short.unit.capitalize()} {at} of {short.name} holds {_spell(character)}, which some tools take for the "
-            f"end of a line: split there, {short.name} has {long.n} lines, like {long.name}. "
+            f"end of a line: split there, {short.name} has {len(long)} lines, like {long.name}. "
             f"Replace it by a space in {short.name} and make {long.name} again."
         )
-    blank = [at for at, line in enumerate(long.lines, 1) if not line.strip()]
-    if long.n == short.n + 1 and blank[-1:] == [long.n]:
+    blank = [at for at, line in enumerate(long.text, 1) if not line.strip()]
+    if len(long) == len(short) + 1 and blank[-1:] == [len(long)]:
         return f"The last {long.unit} of {long.name} is blank: delete it if it is no item."
-    if blank and long.n - len(blank) == short.n:
+    if blank and len(long) - len(blank) == len(short):
         return (
             f"{long.name} has {_count(len(blank), f'blank {long.unit}')}, the first at {long.unit} {blank[0]}; without "
             f"them it has as many as {short.name}. Make {short.name} again with a line for every item, blank or not."
         )
-    if (slip := _slip(short.lines, long.lines)) is not None:
+    if (slip := _slip(short.text, long.text)) is not None:
         return (
             f"The {long.unit}s fit up to number {slip}; from there {short.name} seems to lack "
-            f"{_count(long.n - short.n, long.unit)}: nothing in it is like {long.unit} {slip + 1} of {long.name}, "
-            f"{_excerpt(long.lines[slip])}."
+            f"{_count(len(long) - len(short), long.unit)}: "
+            f"nothing in it is like {long.unit} {slip + 1} of {long.name}, "
+            f"{_excerpt(long.text[slip])}."
         )
     return f"Each {long.unit} is one item: check that both were made from the same items."
 

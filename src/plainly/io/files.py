@@ -8,15 +8,16 @@ import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 from plainly.core.errors import BadInput, did_you_mean
-from plainly.core.files import bounded, read_whole
+from plainly.core.files import bounded, open_bytes, read_whole
 
 PathLike = str | os.PathLike[str]
 STDIN = "-"
 COMPRESSED = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}
 _MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
-UNPACKERS = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # imported when met: most files are not compressed
+_UNPACKERS = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}  # imported when met: most files are not compressed
 _SHOWN = 6  # files of a folder that a message names
 # What a file of outputs may end in without that being part of the system's name.
 _SUFFIXES = frozenset(
@@ -37,6 +38,15 @@ def read_bytes(path: PathLike) -> bytes:
         again = " Pipe the text in; it can be read only once, so give '-' once." if path == STDIN else ""
         raise BadInput(f"{label(path)} is empty.{again or ' Check that what wrote it finished, or give another file.'}")
     return data
+
+
+def open_unpacked(path: str) -> IO[bytes]:
+    """The content of a file as a stream, unpacked if its suffix says that it is packed; ``-`` is standard input."""
+    if path == STDIN:
+        return sys.stdin.buffer
+    packed = suffixes(path)[1]
+    stream: IO[bytes] = importlib.import_module(_UNPACKERS[packed]).open(path, "rb") if packed else open_bytes(path)
+    return stream
 
 
 def suffixes(path: PathLike) -> tuple[str, str]:
@@ -158,7 +168,7 @@ def _unpack(data: bytes, path: PathLike) -> bytes:
     if not packed or not data:
         return data
     try:
-        with importlib.import_module(UNPACKERS[packed]).open(io.BytesIO(data)) as unpacked:
+        with importlib.import_module(_UNPACKERS[packed]).open(io.BytesIO(data)) as unpacked:
             return bounded(unpacked, label(path))
     except BadInput:
         raise

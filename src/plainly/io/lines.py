@@ -38,9 +38,9 @@ def read_text(path: PathLike) -> str:
     return decode(read_bytes(path), path)
 
 
-def split_lines(text: str) -> list[str]:
-    """Lines of a text; a newline at its very end starts no further line."""
-    end = "\n" if "\n" in text else "\r"  # without a line feed: either one line or an old Macintosh file
+def split_lines(text: str, *, end: str = "") -> list[str]:
+    """Lines of a text; a newline at its very end starts no further line. ``end`` ends them, where that is known."""
+    end = end or ("\n" if "\n" in text else "\r")  # without a line feed: either one line or an old Macintosh file
     lines = text.replace("\r\n", "\n").split(end)
     if lines[-1] == "":
         lines.pop()
@@ -49,9 +49,7 @@ def split_lines(text: str) -> list[str]:
 
 def decode(data: bytes, path: PathLike) -> str:
     """The text of bytes that came from ``path``, or an error that names the line and the next step."""
-    for magic, what in _NOT_TEXT.items():
-        if data.startswith(magic):
-            raise BadInput(f"{label(path)} is {what}.")
+    _refuse_binary(data, label(path))
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     if encoding == "utf-8" and (guess := _unmarked_utf16(data)):
         raise BadInput(f"{label(path)} looks like UTF-16 without a byte-order mark. {_convert(path, guess)}")
@@ -59,6 +57,21 @@ def decode(data: bytes, path: PathLike) -> str:
         return data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise BadInput(_undecodable(data, error, path, encoding)) from None
+
+
+def check_encoding(start: bytes, name: str) -> None:
+    """Raise where these bytes do not begin a file of UTF-8 text: only such files can be read from the middle."""
+    _refuse_binary(start, name)
+    kind = next((encoding.upper() for mark, encoding in _BOMS if start.startswith(mark)), "")
+    if kind or start.startswith(b"\x1f\x8b"):
+        step = "Convert it, or give it the suffix that says what it is."
+        raise BadInput(f"{name} is {kind or 'gzip'}, not lines of UTF-8 text. {step}")
+
+
+def _refuse_binary(data: bytes, name: str) -> None:
+    for magic, what in _NOT_TEXT.items():
+        if data.startswith(magic):
+            raise BadInput(f"{name} is {what}.")
 
 
 def _undecodable(data: bytes, error: UnicodeDecodeError, path: PathLike, encoding: str) -> str:

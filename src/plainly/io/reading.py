@@ -12,10 +12,9 @@ from plainly.core.evalset import EvalSet
 from plainly.core.formatting import listed
 from plainly.core.result import Note
 from plainly.io.columns import Columns, Roles, find_roles, names, references_by_item, texts
-from plainly.io.evalsets import read_evalset
+from plainly.io.evalsets import NamedSheet, read_evalset, read_outputs
 from plainly.io.files import STDIN, expand
 from plainly.io.files import named as named_path
-from plainly.io.outputs import NamedSheet, read_outputs
 from plainly.io.tables import Sheet, read_table, table_format
 from plainly.io.texts import Incomplete, Texts, absence_notes, empty_notes, widened
 

@@ -15,8 +15,7 @@ from plainly.core.formatting import counted
 from plainly.core.result import Note
 from plainly.io.columns import Columns, find_roles, missing, names
 from plainly.io.consistency import check_references
-from plainly.io.evalsets import read_evalset
-from plainly.io.outputs import read_outputs
+from plainly.io.evalsets import read_evalset, read_outputs
 from plainly.io.tables import Sheet
 from plainly.text.languages import detection
 

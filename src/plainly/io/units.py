@@ -123,13 +123,11 @@ def _parts(text: str, sentences: Sequence[PlacedSentence], unit: str) -> list[Sp
     if unit == "sentence":
         return [(at, at + 1) for at in range(len(sentences))]
     starts = [
-        at for at in range(len(sentences)) if at == 0 or _parted(text[sentences[at - 1].end : sentences[at].start])
+        at
+        for at in range(len(sentences))
+        if at == 0 or text.count("\n", sentences[at - 1].end, sentences[at].start) > 1
     ]
     return list(zip(starts, [*starts[1:], len(sentences)], strict=True)) if sentences else []
-
-
-def _parted(between: str) -> bool:
-    return between.count("\n") > 1
 
 
 def _matched(

@@ -26,10 +26,9 @@ from plainly.scoring import subsets
 from plainly.scoring.comparisons import TESTS, Comparison, Comparisons, Test, corrected
 from plainly.scoring.references import Drawn, Over
 from plainly.scoring.score import measure, read_data
-from plainly.scoring.scores import Evaluation, Scores
+from plainly.scoring.scores import BinnedEvaluation, Evaluation, Scores
 from plainly.scoring.streamed import OnError
 from plainly.stats import paired
-from plainly.stats.exact_sum import BINS
 from plainly.stats.paired import Pair, Swaps
 from plainly.stats.resample import Resampler
 from plainly.streaming.engines import Engine
@@ -167,8 +166,7 @@ class _Tests:
             raise BadInput(f"No test was asked for. There are: {', '.join(TESTS)}")
         if self.trials < 1:
             raise BadInput(f"The number of randomisation trials must be at least 1, not {self.trials}.")
-        rows = [scores.rows for of_system in evaluation.systems.values() for scores in of_system.values()]
-        if evaluation.units == "bins" and not all(map(len, rows)):
+        if isinstance(evaluation, BinnedEvaluation) and not evaluation.has_bins:
             raise BadInput("This run kept no sums by bin; leave intervals=False out.")
 
     def run(self, evaluation: Evaluation, drawn: Drawn | None = None) -> Comparisons:
@@ -279,11 +277,8 @@ class _Measured:
         if self.without_item is not self.left_out:
             by_items = paired.spread_of(self.without_item[s] - self.without_item[b])
         effect_size = by_items.effect_size(difference)
-        if evaluation.units == "bins":
-            # A bin varies as the sum of its items does: items differ √(bins / items) times as much from one another.
-            # Where a bin holds groups, how items vary within them is not known.
-            by_item = evaluation.drawn != "groups"
-            effect_size *= float((BINS / max(evaluation.n, 1)) ** 0.5) if by_item else math.nan
+        if isinstance(evaluation, BinnedEvaluation):
+            effect_size = evaluation.scale_effect_size(effect_size)
         wins, losses, ties = self._outcomes(spec, s, b, evaluation)
         comparisons = []
         for test in self.tests.tests:
@@ -330,14 +325,10 @@ class _Measured:
 
     def _outcomes(self, spec: str, s: int, b: int, evaluation: Evaluation) -> tuple[int, int, int]:
         """On how many items the system is better, worse and equal; undefined items are in none."""
-        if evaluation.units == "items":
+        if not isinstance(evaluation, BinnedEvaluation):
             scale = float(np.nanmax(np.abs([self.segments[s], self.segments[b]]), initial=0.0))
             return _outcomes(self.segments[s] - self.segments[b], better=self.metric.better, scale=scale)
-        counts = evaluation.outcomes.get((spec, self.names[s], self.names[b]))
-        if counts is None:
-            lower, higher, ties = evaluation.outcomes.get((spec, self.names[b], self.names[s]), (0, 0, 0))
-        else:
-            higher, lower, ties = counts
+        higher, lower, ties = evaluation.count_wins(spec, self.names[s], self.names[b])
         return (lower, higher, ties) if self.metric.better == "lower" else (higher, lower, ties)
 
 

@@ -112,9 +112,7 @@ class Comparisons(Result):
     @property
     def unit(self) -> str:
         """What is drawn and swapped."""
-        if self.evaluation.units == "bins":
-            return "groups" if self.evaluation.drawn == "groups" else "items"
-        return "items" if self.evaluation.evalset.groups is None else "groups"
+        return self.evaluation.resampling_unit
 
     def family(self, spec: str) -> int:
         """How many comparisons the correction is for: all of this metric in this run, on all subsets."""

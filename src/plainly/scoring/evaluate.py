@@ -13,7 +13,7 @@ from plainly.core.sampling import Sampling
 from plainly.metrics.languages import in_language
 from plainly.scoring.scores import Evaluation, Scores
 from plainly.scoring.signature import Signature, reference_range
-from plainly.stats.resample import Draws, PoissonResampler, Resampler, interval
+from plainly.stats.resample import Draws, interval
 
 __all__ = ["Evaluation", "Metrics", "Scores", "checked_metrics", "evaluate", "measure"]
 
@@ -86,12 +86,10 @@ def measure(
 
 def estimated(evaluation: Evaluation) -> Evaluation:
     """The evaluation with an Estimate for every output, from draws that all metrics and systems share."""
-    sampling, groups = evaluation.sampling, evaluation.evalset.groups
+    sampling = evaluation.sampling
     if sampling is None or evaluation.n < 2:
         return evaluation
-    draws: Draws = PoissonResampler(sampling.resamples, sampling.seed, evaluation.drawn)
-    if evaluation.units == "items":
-        draws = Resampler(evaluation.n, sampling.resamples, sampling.seed, groups)
+    draws = evaluation.draws(sampling)
     systems = {system: with_intervals(scores, draws, sampling) for system, scores in evaluation.systems.items()}
     return dataclasses.replace(evaluation, systems=systems)
 

@@ -182,6 +182,7 @@ def measure(
         return data
     resolved = resolve_metrics(metrics, data if isinstance(data, Corpus) else data.evalset)
     if isinstance(data, Corpus):
+        hold = True if engine == "memory" else None  # every item is kept, as in texts that are in memory already
         if isinstance(engine, str):
             engine = engine_of(engine, processes=processes, address=address)
         evaluation = evaluate_corpus(
@@ -194,6 +195,7 @@ def measure(
             set_aside=set_aside,
             state=None if state is None else Path(state),
             paired=paired,
+            hold=hold,
             progress=progress,
         )
         evaluation = _checked_corpus(data, evaluation)

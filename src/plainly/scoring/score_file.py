@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import plainly
 from plainly.core import registry, tables
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.files import check_archive, read_whole, write_whole
+from plainly.core.files import read_arrays, write_arrays, write_whole
 from plainly.core.metric import AdaptedMetric, Floats, Metric, OutputMetric
 from plainly.io.tables import arrow
-from plainly.scoring.scores import Evaluation, Scores
+from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores
 from plainly.scoring.signature import Signature
 
 SCHEMA = "plainly.rows/1"
@@ -89,19 +87,19 @@ def save(path: str, evaluation: Evaluation) -> None:
         "schema": SCHEMA,
         "version": plainly.__version__,
         "test_set": evalset.name,
-        "units": evaluation.units,
+        "units": "items",
         "items": evaluation.n,
-        "drawn": evaluation.drawn,
-        "outcomes": [[*pair, *counts] for pair, counts in evaluation.outcomes.items()],
+        "drawn": "items",
+        "outcomes": [],
         "ids": list(evalset.ids),
         "groups": list(evalset.groups) if evalset.groups is not None else None,
         "columns": {name: list(values) for name, values in evalset.columns.items()},
         "scores": entries,
     }
-    arrays["about"] = np.frombuffer(json.dumps(about, ensure_ascii=False).encode("utf-8"), dtype=np.uint8)
-    sink = io.BytesIO()
-    np.savez_compressed(sink, **arrays)
-    write_whole(path, sink.getvalue())
+    if isinstance(evaluation, BinnedEvaluation):
+        outcomes = [[*pair, *counts] for pair, counts in evaluation.outcomes.items()]
+        about |= {"units": "bins", "drawn": evaluation.drawn, "outcomes": outcomes}
+    write_arrays(path, arrays, about, compress=True)
 
 
 class SavedMetric(AdaptedMetric):
@@ -121,42 +119,33 @@ def _named_in_file(spec: str) -> Metric:
 
 
 def open_saved(path: str) -> Evaluation:
-    """Scores that were saved, with the ids and groups of their set; its texts are not kept.
-
-    Files of the first version have rows by item only, and no totals beside them.
-    """
+    """Scores that were saved, with the ids and groups of their set; its texts are not kept."""
     try:
-        data = read_whole(path)
-        check_archive(data, path)
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            about = json.loads(arrays["about"].tobytes().decode("utf-8"))
-            if about.get("schema") != SCHEMA:
-                raise BadInput(f"{path} holds {about.get('schema')}, which this version does not read ({SCHEMA}).")
-            binned = about.get("units") == "bins"
-            evalset = EvalSet.of(
-                items=len(about["ids"]),
-                ids=about["ids"],
-                groups=about["groups"],
-                columns=about["columns"] or None,
-                name=about["test_set"],
-            )
-            systems: dict[str, dict[str, Scores]] = {}
-            for number, entry in enumerate(about["scores"]):
-                signature = Signature.parse(entry["signature"])
-                metric = _named_in_file(entry["spec"]).for_evalset(evalset)
-                if not isinstance(metric, OutputMetric) and signature.headline:  # measured without sources
-                    metric = OutputMetric(metric, signature.headline)
-                scores = Scores.of_items(metric, entry["system"], arrays[entry["rows"]], signature)
-                if binned:
-                    totals = arrays[f"totals{number}"]
-                    scores = Scores(
-                        metric, entry["system"], scores.rows, totals, about["items"], signature, units="bins"
-                    )
-                if len(scores.rows) != len(about["ids"]) and not binned:
-                    raise ValueError(f"{len(scores.rows)} rows for {len(about['ids'])} items")
-                metric.score(scores.totals)
-                systems.setdefault(entry["system"], {})[entry["spec"]] = scores
-        outcomes = {tuple(counts[:3]): tuple(counts[3:]) for counts in about.get("outcomes", ())}
+        arrays, about = read_arrays(path)
+        if about.get("schema") != SCHEMA:
+            raise BadInput(f"{path} holds {about.get('schema')}, which this version does not read ({SCHEMA}).")
+        binned = about["units"] == "bins"
+        evalset = EvalSet.of(
+            items=len(about["ids"]),
+            ids=about["ids"],
+            groups=about["groups"],
+            columns=about["columns"] or None,
+            name=about["test_set"],
+        )
+        systems: dict[str, dict[str, Scores]] = {}
+        for number, entry in enumerate(about["scores"]):
+            signature = Signature.parse(entry["signature"])
+            metric = _named_in_file(entry["spec"]).for_evalset(evalset)
+            if not isinstance(metric, OutputMetric) and signature.headline:  # measured without sources
+                metric = OutputMetric(metric, signature.headline)
+            rows, totals = arrays[entry["rows"]], arrays[f"totals{number}"]
+            kind = BinnedScores if binned else Scores
+            scores = kind(metric, entry["system"], rows, totals, about["items"], signature)
+            if len(rows) != len(about["ids"]) and not binned:
+                raise ValueError(f"{len(rows)} rows for {len(about['ids'])} items")
+            metric.score(scores.totals)
+            systems.setdefault(entry["system"], {})[entry["spec"]] = scores
+        outcomes = {tuple(counts[:3]): tuple(counts[3:]) for counts in about["outcomes"]}
     except FileNotFoundError:
         raise BadInput(f"There is no file {path}. Make one with: plainly score … --save {path}") from None
     except BadInput:
@@ -165,4 +154,6 @@ def open_saved(path: str) -> Evaluation:
         raise BadInput(
             f"{path} is not a file of saved scores ({error}). Make one with: plainly score … --save FILE.npz"
         ) from error
-    return Evaluation(evalset, systems, outcomes=outcomes, drawn=about.get("drawn", "items"))
+    if binned:
+        return BinnedEvaluation(evalset, systems, outcomes=outcomes, drawn=about["drawn"])
+    return Evaluation(evalset, systems)

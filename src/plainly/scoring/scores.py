@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,22 +20,21 @@ from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.sampling import Sampling
 from plainly.metrics.languages import asked_as
 from plainly.scoring.signature import Signature, reference_range
-from plainly.stats.exact_sum import ExactSum
-from plainly.stats.resample import Estimate
+from plainly.stats.exact_sum import BINS, ExactSum
+from plainly.stats.resample import Draws, Estimate, PoissonResampler, Resampler
 from plainly.streaming.batches import Reading
 
 if TYPE_CHECKING:
     from plainly.scoring.sanity import LeaveOneOut
     from plainly.scoring.subsets import Subset
 
-# Rows are kept by item, or by bin of a corpus that is too large to hold: see docs/scale.md.
-Unit = Literal["items", "bins"]
+# (metric, system, other system) → on how many items the first scores higher, lower and the same
 Outcomes = Mapping[tuple[str, str, str], tuple[int, int, int]]
 
 
 @dataclass(frozen=True, repr=False)
 class Scores:
-    """One metric on one system: rows by unit, their exact totals over ``n`` items, and how they were made."""
+    """One metric on one system: a row for each item, their exact totals over ``n`` items, and how they were made."""
 
     metric: Metric
     system: str
@@ -43,7 +42,6 @@ class Scores:
     totals: Floats
     n: int
     signature: Signature
-    units: Unit = "items"
     intervals: Mapping[str, Estimate] = field(default_factory=dict)
 
     @classmethod
@@ -59,8 +57,6 @@ class Scores:
     @cached_property
     def segments(self) -> dict[str, Floats]:
         """Every output by name, one value an item."""
-        if self.units != "items":
-            raise BadInput(f"Scores of the {self.n:,} items were not kept; write them as they are made: segments='DIR'")
         if not len(self.rows):
             return dict.fromkeys(self.metric.outputs, np.zeros(0))
         values = self.metric.score(self.rows)
@@ -68,8 +64,8 @@ class Scores:
 
     @cached_property
     def undefined(self) -> int | None:
-        """On how many items the headline is undefined; None where rows are kept by bin."""
-        return int(np.isnan(self.segments[self.metric.outputs[0]]).sum()) if self.units == "items" else None
+        """On how many items the headline is undefined; None where that is not known."""
+        return int(np.isnan(self.segments[self.metric.outputs[0]]).sum())
 
     @property
     def value(self) -> float | Estimate:
@@ -90,8 +86,6 @@ class Scores:
 
     def with_estimates(self, estimates: Sequence[Estimate]) -> Scores:
         """The same scores with an Estimate for each output."""
-        if self.units == "bins":
-            estimates = [dataclasses.replace(estimate, n=self.n) for estimate in estimates]
         return dataclasses.replace(self, intervals=dict(zip(self.metric.outputs, estimates, strict=True)))
 
     def json(self) -> Record:
@@ -117,14 +111,31 @@ class Scores:
 
 
 @dataclass(frozen=True, repr=False)
+class BinnedScores(Scores):
+    """One metric on one system of a corpus that was not held: a row is the sum of the items in a bin."""
+
+    @cached_property
+    def segments(self) -> dict[str, Floats]:
+        """There are none: raises an error that says how to write them."""
+        raise BadInput(f"Scores of the {self.n:,} items were not kept; write them as they are made: segments='DIR'")
+
+    @cached_property
+    def undefined(self) -> int | None:
+        """Not known."""
+        return None
+
+    def with_estimates(self, estimates: Sequence[Estimate]) -> Scores:
+        """The same scores with an Estimate for each output, about items although bins were drawn."""
+        return super().with_estimates([dataclasses.replace(estimate, n=self.n) for estimate in estimates])
+
+
+@dataclass(frozen=True, repr=False)
 class Evaluation(Mapping[str, "SystemScores"], Result):
     """All metrics on all systems: ``evaluation["ACCESS"]["sari"].value``.
 
-    ``outputs`` are the texts, where they were kept; ``reading`` says what became of the rows of the files. Of a
-    corpus in bins, ``outcomes`` says on how many items one system scores higher, lower and the same as another, by
-    metric and pair, and ``drawn`` what a bin holds (items, groups). ``by``, ``subsets`` and ``held_out`` are there
-    where they were asked for; ``taken`` says what files were taken for, and ``advise`` looks for warnings when somebody
-    reads them.
+    ``outputs`` are the texts, where they were kept; ``reading`` says what became of the rows of the files. ``by``,
+    ``subsets`` and ``held_out`` are there where they were asked for; ``taken`` says what files were taken for, and
+    ``advise`` looks for warnings when somebody reads them.
     """
 
     evalset: EvalSet
@@ -132,8 +143,6 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     sampling: Sampling | None = None
     outputs: Mapping[str, Sequence[str]] | None = None
     reading: Reading | None = None
-    outcomes: Outcomes = field(default_factory=dict)
-    drawn: str = "items"
     by: str | None = None
     subsets: tuple[tuple[Subset, Evaluation], ...] = ()
     held_out: LeaveOneOut | None = None
@@ -171,11 +180,6 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         """How many items were scored."""
         return self._any.n if self._any else len(self.evalset)
 
-    @property
-    def units(self) -> Unit:
-        """Whether rows are kept by item or by bin."""
-        return self._any.units if self._any else "items"
-
     @cached_property
     def _any(self) -> Scores | None:
         return next((scores for system in self.systems.values() for scores in system.values()), None)
@@ -184,6 +188,15 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     def complete(self) -> bool:
         """Whether every row was read: not when the run was interrupted."""
         return self.reading is None or self.reading.complete
+
+    @property
+    def resampling_unit(self) -> str:
+        """What intervals and tests draw: items, or groups where the set has them."""
+        return "items" if self.evalset.groups is None else "groups"
+
+    def draws(self, sampling: Sampling) -> Draws:
+        """The draws that all metrics and systems share."""
+        return Resampler(self.n, sampling.resamples, sampling.seed, self.evalset.groups)
 
     def of_metric(self, spec: str) -> dict[str, Scores]:
         """One metric on every system."""
@@ -311,9 +324,9 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     @cached_property
     def reference_systems(self) -> tuple[str, ...]:
         """Systems that are references and score against themselves, as far as the texts are at hand."""
-        from plainly.io.faults.content import reference_systems
+        from plainly.io.faults.checks import reference_systems
 
-        return tuple(reference_systems(self.evalset, self.outputs or {})) if self.units == "items" else ()
+        return tuple(reference_systems(self.evalset, self.outputs or {}))
 
     def _about(self) -> str:
         fewest, most = _references(self)
@@ -341,6 +354,56 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
             for spec, scores in of_system.items()
             for name, value in scores.corpus.items()
         ]
+
+
+@dataclass(frozen=True, repr=False)
+class BinnedEvaluation(Evaluation):
+    """All metrics on all systems of a corpus too large to hold: of its items only sums by bin are kept.
+
+    It has the scores, intervals and comparisons that an ``Evaluation`` of the same texts has, but nothing that needs
+    single items. ``outcomes`` says on how many items one system scores higher, lower and the same as another, where
+    that was counted; ``drawn`` says what a bin holds (items, groups, sources, outputs). See docs/scale.md.
+    """
+
+    outcomes: Outcomes = field(default_factory=dict)
+    drawn: str = "items"
+
+    @property
+    def has_bins(self) -> bool:
+        """Whether sums by bin were kept: not where intervals were not wanted."""
+        return all(len(scores.rows) for of_system in self.systems.values() for scores in of_system.values())
+
+    @property
+    def resampling_unit(self) -> str:
+        """What intervals and tests are about: items, or groups where a bin holds whole groups."""
+        return "groups" if self.drawn == "groups" else "items"
+
+    @property
+    def reference_systems(self) -> tuple[str, ...]:
+        """None that is known: the texts are not at hand."""
+        return ()
+
+    def draws(self, sampling: Sampling) -> Draws:
+        """Draws of bins, each as often as a Poisson variable says."""
+        return PoissonResampler(sampling.resamples, sampling.seed, self.drawn)
+
+    def chosen(self, mask: npt.NDArray[np.bool_]) -> Evaluation:
+        """Some of the items cannot be chosen: raises an error."""
+        raise BadInput("The items of a corpus too large to hold are not kept, so none of them can be chosen.")
+
+    def count_wins(self, spec: str, system: str, other: str) -> tuple[int, int, int]:
+        """On how many items a system scores higher, lower and the same as another; zeros where that was not counted."""
+        if (spec, system, other) in self.outcomes:
+            return self.outcomes[spec, system, other]
+        lower, higher, same = self.outcomes.get((spec, other, system), (0, 0, 0))
+        return higher, lower, same
+
+    def scale_effect_size(self, effect_size: float) -> float:
+        """The effect size over items, from that over bins: items vary √(bins / items) times as much as bins do.
+
+        Where a bin holds groups, how items vary within them is not known.
+        """
+        return effect_size * (BINS / max(self.n, 1)) ** 0.5 if self.drawn != "groups" else math.nan
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,41 +9,34 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import signal
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 import plainly
 from plainly.core import registry
-from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet, shown_fingerprint
-from plainly.core.machine import handling
 from plainly.core.metric import Floats, Metric, Needs
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.sampling import Sampling
+from plainly.io.tables import arrow
 from plainly.scoring.evaluate import DEFAULT, Metrics, checked_metrics, estimated, from_rows, measure
-from plainly.scoring.scores import Evaluation, Scores
+from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores
 from plainly.scoring.signature import Signature
 from plainly.stats.exact_sum import BinOrder
-from plainly.streaming.batches import Reading
-from plainly.streaming.binned_sums import State, Totals
+from plainly.streaming.batches import Batch, Part, Reading
+from plainly.streaming.binned_sums import Totals
 from plainly.streaming.corpus import Corpus
 from plainly.streaming.engines import Engine, needs_gpu
-from plainly.streaming.parts import Part
-from plainly.streaming.segments import SegmentWriter
+from plainly.streaming.resume import Run
 
 OnError = Literal["stop", "set-aside"]
 # A corpus with at most this many scores (items × systems × metrics) is held, and everything can be asked of it.
 HELD = 1_000_000
-# The state is written this many seconds after it was last, or when writing would take a twentieth of the time.
-_SAVE_SECONDS = 1.0
-_SAVE_SHARE = 20
 
 
 @dataclass
@@ -85,12 +78,51 @@ class Measure:
                 if writer is not None:
                     writer.add(part.file, batch, system, self.metrics, rows)
             for spec, of_systems in headlines.items():
-                totals.face(spec, of_systems)
+                totals.count_wins(spec, of_systems)
             totals.read += batch.read
             tell(batch.read)
         if writer is not None:
             writer.close()
         return totals
+
+
+class SegmentWriter:
+    """Every item's scores as Parquet, a file for each part; under its own name only when it is complete."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._unfinished = path, path.with_name(f".{path.name}.{os.getpid()}")
+        self._writer: Any = None
+        self._arrow = arrow()
+
+    def add(
+        self, file: str, batch: Batch, system: str, metrics: Mapping[str, Metric], rows: Mapping[str, Floats]
+    ) -> None:
+        """A batch of one system: file, row, system, id, then every output as ``metric`` or ``metric.output``."""
+        pyarrow = self._arrow
+        n = len(batch.evalset)
+        columns: dict[str, Any] = {
+            "file": [file] * n,
+            "row": list(batch.rows),
+            "system": [system] * n,
+            "id": list(batch.evalset.ids),
+        }
+        for spec, metric in metrics.items():
+            scores = metric.score(rows[spec])
+            for position, name in enumerate(metric.outputs):
+                columns[spec if position == 0 else f"{spec}.{name}"] = scores[:, position]
+        types = {"file": pyarrow.string(), "row": pyarrow.int64(), "system": pyarrow.string(), "id": pyarrow.string()}
+        table = pyarrow.table(
+            {name: pyarrow.array(values, type=types.get(name, pyarrow.float64()), from_pandas=name not in types)
+             for name, values in columns.items()}
+        )  # fmt: skip
+        if self._writer is None:
+            self._writer = pyarrow.parquet.ParquetWriter(self._unfinished, table.schema)
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            os.replace(self._unfinished, self._path)
 
 
 def evaluate_corpus(
@@ -122,11 +154,12 @@ def evaluate_corpus(
         Path(segments).mkdir(parents=True, exist_ok=True)
     folder = None if segments is None else str(Path(segments).resolve())
     work = Measure(chosen, hold, sampling is not None, on_error, folder, paired)
-    run = _Run(_key(corpus, work), state, Path(set_aside) if set_aside else None)
+    run = Run(_key(corpus, work), state, Path(set_aside) if set_aside else None)
     resumed = len(run.done)
     with progress("measuring", total=corpus.rows, unit="rows") as tell:
         tell(run.totals.read)
-        run.measure(corpus, work, engine, tell)
+        gpus = 1.0 if needs_gpu(list(chosen.values())) else 0.0
+        run.measure(corpus.parts, work, engine, gpus=gpus, tell=tell)
     totals = run.totals
     bad = tuple(totals.bad)
     reading = Reading(corpus.rows, totals.read, totals.set_aside, bad, resumed, len(corpus.parts), run.unkept)
@@ -139,7 +172,7 @@ def evaluate_corpus(
     return dataclasses.replace(evaluation, reading=reading)
 
 
-def _of_items(corpus: Corpus, work: Measure, run: _Run, sampling: Sampling | None) -> Evaluation:
+def _of_items(corpus: Corpus, work: Measure, run: Run, sampling: Sampling | None) -> Evaluation:
     """The evaluation of a corpus that is held: its rows and texts are there, but for texts that an earlier run read."""
     evalset, outputs = corpus.gather(sorted(run.done), work.needs, run.totals.texts)
     rows: dict[str, dict[str, Floats]] = {system: {} for system in corpus.systems}
@@ -160,10 +193,10 @@ def _of_bins(corpus: Corpus, metrics: Mapping[str, Metric], totals: Totals, samp
     systems: dict[str, dict[str, Scores]] = {system: {} for system in corpus.systems}
     for (system, spec), sums in totals.sums.items():
         rows = sums.binned.rows if sums.binned is not None else np.empty((0, len(sums.exact.units)))
-        systems[system][spec] = Scores(
-            metrics[spec], system, rows, sums.exact.to_floats(), totals.items, signatures[spec], "bins"
+        systems[system][spec] = BinnedScores(
+            metrics[spec], system, rows, sums.exact.to_floats(), totals.items, signatures[spec]
         )
-    evaluation = Evaluation(
+    evaluation = BinnedEvaluation(
         EvalSet.of(items=0, name=corpus.name, columns=dict.fromkeys(corpus.columns, ())),
         {system: scores for system, scores in systems.items() if scores},
         sampling,
@@ -171,85 +204,6 @@ def _of_bins(corpus: Corpus, metrics: Mapping[str, Metric], totals: Totals, samp
         drawn={"group": "groups", "source": "sources", "output": "outputs"}.get(corpus.keyed_by, "items"),
     )
     return estimated(evaluation)
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C and a request to end wait: sums that were half added would be no sums."""
-    caught: list[int] = []
-    with handling(lambda number, _: caught.append(number), signal.SIGINT, signal.SIGTERM):
-        yield
-    if caught:
-        signal.raise_signal(caught[0])
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise BadInput(f"Cannot write {path}: {error.strerror or error}.") from error
-
-
-class _Run:
-    """A run in progress: what is done, the sums so far, and the files that keep both."""
-
-    def __init__(self, key: str, state: Path | None, aside: Path | None) -> None:
-        self._key, self._path, self._aside = key, state, aside
-        saved = State.load(state, key) if state is not None else None
-        self.done = set(saved.done) if saved else set()
-        self.totals = saved.totals if saved else Totals()
-        self._saved, self._took, self._unsaved = time.monotonic(), 0.0, False
-        self.unkept = ""  # why the state could not be kept
-        if aside is not None:
-            with _writing(aside):
-                aside.touch()
-                with open(aside, "r+b") as file:  # what was written after the state was last saved will come again
-                    file.truncate(saved.aside_bytes if saved else 0)
-
-    def measure(self, corpus: Corpus, work: Measure, engine: Engine, tell: Tell) -> None:
-        """Measure the parts that are not done; an interrupt keeps those that are."""
-        waiting = [(number, part) for number, part in enumerate(corpus.parts) if number not in self.done]
-        gpus = 1.0 if needs_gpu(list(work.metrics.values())) else 0.0
-        results = engine.run(work, waiting, tell=tell, gpus=gpus)
-        try:
-            for place, totals in results:
-                with _uninterrupted():
-                    self._finish(waiting[place][0], totals)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            results.close()  # type: ignore[attr-defined]
-            self._save()
-
-    def _finish(self, number: int, totals: Totals) -> None:
-        if self._aside is not None and totals.bad:
-            with _writing(self._aside), open(self._aside, "a", encoding="utf-8") as file:
-                for bad in totals.bad:
-                    file.write(json.dumps(dataclasses.asdict(bad), ensure_ascii=False) + "\n")
-        self.totals.merge(totals)
-        self.done.add(number)
-        self._unsaved = True
-        if time.monotonic() - self._saved > max(_SAVE_SECONDS, _SAVE_SHARE * self._took):
-            self._save()
-
-    def _save(self) -> None:
-        if self._path is None or not self._unsaved:
-            return
-        start = time.monotonic()
-        written = self._aside.stat().st_size if self._aside is not None else 0
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            State(self._key, frozenset(self.done), self.totals, written).save(self._path)
-        except (OSError, BadInput) as error:  # only going on after an accident needs it
-            self.unkept, self._path = str(error), None
-            return
-        self._saved, self._unsaved = time.monotonic(), False
-        self._took = self._saved - start
-
-    def forget(self) -> None:
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
 
 
 def run_key(corpus: Corpus, metrics: Metrics) -> str:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet, fingerprint
-from plainly.core.files import check_archive, read_whole, write_whole
 from plainly.core.metric import Floats
 from plainly.stats.exact_sum import Binned, BinOrder, ExactSum
 from plainly.streaming.batches import Bad
 from plainly.streaming.corpus import Texts
 
-SCHEMA = "plainly.stream/2"
 # Rows set aside that are kept by name; all are counted, and all are written where a file for them was named.
 NAMED = 1000
 _FINGERPRINTS = 1 << 64
@@ -74,10 +67,9 @@ class Totals:
             self._widen((int(counts.min()), int(counts.max())))
         self.fingerprint = (self.fingerprint + fingerprint(evalset.sources, evalset.references)) % _FINGERPRINTS
 
-    def put_aside(self, bad: Iterable[Bad]) -> None:
-        for rows in bad:
-            self.set_aside += len(rows)
-            self.bad.append(rows)
+    def put_aside(self, bad: Sequence[Bad]) -> None:
+        self.bad += bad
+        self.set_aside += sum(map(len, bad))
 
     def add(self, system: str, spec: str, rows: Floats, order: BinOrder | None, *, part: int | None = None) -> None:
         """Add a batch's rows of one metric on one system; with ``part`` the rows themselves are kept."""
@@ -87,7 +79,7 @@ class Totals:
             self.sums[key] = Sums(ExactSum.zero(width), Binned.zero(width) if order is not None else None)
         self.sums[key].add(rows, order, part)
 
-    def face(self, spec: str, segments: Mapping[str, Floats]) -> None:
+    def count_wins(self, spec: str, segments: Mapping[str, Floats]) -> None:
         """Count, for every two systems, which of them scores higher on each item; undefined items are in no count."""
         for one, other in combinations(segments, 2):
             difference = segments[one] - segments[other]
@@ -120,76 +112,3 @@ class Totals:
     def _widen(self, counts: tuple[int, int]) -> None:
         mine = self.references or counts
         self.references = min(mine[0], counts[0]), max(mine[1], counts[1])
-
-
-@dataclass(frozen=True)
-class State:
-    """How far a run has come, on disk: a run that was killed goes on from here."""
-
-    key: str
-    done: frozenset[int]
-    totals: Totals
-    aside_bytes: int = 0
-
-    def save(self, path: Path) -> None:
-        totals = self.totals
-        arrays: dict[str, Any] = {}
-        sums: list[list[Any]] = []
-        for (system, spec), of_metric in totals.sums.items():
-            if of_metric.binned is not None:
-                arrays[f"bins{len(sums)}"] = of_metric.binned.rows
-            for part, rows in of_metric.kept.items():
-                arrays[f"rows{len(sums)}-{part}"] = rows
-            exact = of_metric.exact
-            sums.append([system, spec, [str(units) for units in exact.units], list(exact.rest), [*of_metric.kept]])
-        about = {
-            "schema": SCHEMA,
-            "key": self.key,
-            "done": sorted(self.done),
-            "aside_bytes": self.aside_bytes,
-            "items": totals.items,
-            "read": totals.read,
-            "set_aside": totals.set_aside,
-            "bad": [list(vars(bad).values()) for bad in totals.bad],
-            "references": totals.references,
-            "fingerprint": totals.fingerprint,
-            "sums": sums,
-            "outcomes": [[*pair, *counts] for pair, counts in totals.outcomes.items()],
-        }
-        arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-        sink = io.BytesIO()
-        np.savez(sink, **arrays)
-        write_whole(path, sink.getvalue())
-
-    @classmethod
-    def load(cls, path: Path, key: str) -> State | None:
-        """The state that was saved under this key; None where there is none, or it is another run's."""
-        try:
-            data = read_whole(path)
-            check_archive(data, str(path))
-            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                about = json.loads(arrays["about"].tobytes())
-                if about.get("schema") != SCHEMA or about["key"] != key:
-                    return None
-                sums = {}
-                for number, (system, spec, units, rest, parts) in enumerate(about["sums"]):
-                    binned = Binned(arrays[f"bins{number}"]) if f"bins{number}" in arrays else None
-                    kept = {part: arrays[f"rows{number}-{part}"] for part in parts}
-                    sums[system, spec] = Sums(ExactSum(tuple(map(int, units)), tuple(rest)), binned, kept)
-            totals = Totals(
-                items=about["items"],
-                read=about["read"],
-                set_aside=about["set_aside"],
-                bad=[Bad(*fields) for fields in about["bad"]],
-                references=tuple(about["references"]) if about["references"] else None,
-                fingerprint=about["fingerprint"],
-                sums=sums,
-                outcomes={tuple(counts[:3]): tuple(counts[3:]) for counts in about["outcomes"]},
-            )
-            return cls(key, frozenset(about["done"]), totals, about["aside_bytes"])
-        except OSError:  # none there, or in a place that cannot be read: a run from the beginning
-            return None
-        except Exception as error:  # whatever is wrong in a damaged file, it is the file
-            raise BadInput(
-                f"{path} does not hold the state of a run ({error}). Remove it, or use --restart, to start again."
-            ) from None

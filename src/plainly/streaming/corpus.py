@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,13 +14,21 @@ from plainly.core import limits
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Needs
-from plainly.io.columns import Columns, Roles, find_roles
+from plainly.io.columns import Columns, Roles, find_roles, require_outputs
+from plainly.io.consistency import check_length
+from plainly.io.evalsets import name_files
 from plainly.io.files import STDIN, expand, label, natural_key, stem
-from plainly.io.files import named as named_path
-from plainly.io.tables import Sheet, arrow, table_format
-from plainly.streaming.batches import BATCH_ITEMS
-from plainly.streaming.line_index import LineIndex, Span, head, index_lines, seekable
-from plainly.streaming.parts import JsonlPart, LinesPart, ParquetPart, Part, open_parquet
+from plainly.io.tables import BATCH_ITEMS, Sheet, arrow, open_parquet, parse_records, table_format
+from plainly.streaming.batches import (
+    LINE,
+    JsonlPart,
+    LineIndex,
+    LinesPart,
+    ParquetPart,
+    Part,
+    index_lines,
+    seekable,
+)
 
 T = TypeVar("T")
 Texts = tuple[EvalSet, dict[str, tuple[str, ...]]]  # of consecutive items: the set, and what each system wrote
@@ -99,11 +107,11 @@ def open_corpus(
     scratch: list[str] = []
     try:
         tables = list(tables)
-        if tables:
-            if source or references or outputs or groups:
-                raise BadInput("A corpus comes from tables or from files with one text a line, not from both.")
-            return _from_tables(tables, columns, scratch)
-        return _from_texts(source, references, outputs, groups, scratch)
+        if not tables:
+            return _from_texts(source, references, outputs, groups, scratch)
+        if source or references or outputs or groups:
+            raise BadInput("A corpus comes from tables or from files with one text a line, not from both.")
+        return _from_tables(tables, columns, scratch)
     except BaseException:
         Corpus("", (), (), False, False, "", "", tuple(scratch)).close()
         raise
@@ -121,18 +129,18 @@ def _from_tables(given: Sequence[str], columns: Columns | None, scratch: list[st
     name = place if len(given) == 1 else f"{place} and {len(given) - 1} more"
     parts: list[Part] = []
     if kinds == {"parquet"}:
-        roles = _roles(_parquet_names(paths[0]), paths[0], columns, stem(place))
+        with open_parquet(paths[0], paths[0]) as file:
+            roles = _roles(file.schema_arrow.names, paths[0], columns, stem(place))
         for path in paths:
             parts += _parquet_parts(path, roles)
     else:
-        copies = [seekable(path, scratch) for path in paths]
-        roles = _roles(_jsonl_names(copies), paths[0], columns, stem(place))
-        for path, copy in zip(paths, copies, strict=True):
-            index = index_lines(copy, name=label(path))
-            parts += [
-                JsonlPart(first, count, _spans(index, batches), roles)
-                for first, count, batches in _divided(index.lines)
-            ]
+        indices = [index_lines(seekable(path, scratch), name=label(path)) for path in paths]
+        roles = _roles(_jsonl_names(indices), paths[0], columns, stem(place))
+        parts = [
+            JsonlPart(first, count, roles, index.spans(batches))
+            for index in indices
+            for first, count, batches in _divided(index.lines)
+        ]
     keyed = "group" if roles.group else "id" if roles.id else "source" if roles.source else "output"
     chosen = {role: column for role, column in vars(roles).items() if role != "rest"}
     return Corpus(
@@ -155,42 +163,38 @@ def _from_texts(
     groups: str | None,
     scratch: list[str],
 ) -> Corpus:
-    named = outputs if isinstance(outputs, Mapping) else _named(outputs)
+    named = outputs if isinstance(outputs, Mapping) else name_files(outputs)
     if not named:
         raise BadInput("There are no outputs. Give at least one file that a system wrote.")
-    of_references = expand(references)
-    paths = [*([source] if source else []), *of_references, *named.values(), *([groups] if groups else [])]
-    indices = [index_lines(seekable(path, scratch), name=label(path)) for path in paths]
-    for other in indices[1:]:
-        if other.lines != indices[0].lines:
-            raise BadInput(
-                f"{other.name} has {other.lines} lines but {indices[0].name} has {indices[0].lines}. Each line is one "
-                "item: check that both were made from the same items."
-            )
-    rest = iter(indices)
-    of_source = next(rest) if source else None
-    indexed = [next(rest) for _ in of_references]
-    written = [(system, next(rest)) for system in named]
-    of_groups = next(rest) if groups else None
+    files = {"source": source} if source else {}
+    files |= {f"reference {number}": path for number, path in enumerate(expand(references), 1)}
+    roles = Roles(
+        source="source" if source else None,
+        references=tuple(name for name in files if name != "source"),
+        outputs={system: f"output {system}" for system in named},
+        id=LINE,
+        group="group" if groups else None,
+        rest=(),
+    )
+    files |= {roles.outputs[system]: path for system, path in named.items()}
+    if groups:
+        files["group"] = groups
+    indices = {name: index_lines(seekable(path, scratch), name=label(path)) for name, path in files.items()}
+    first, *others = indices.values()
+    for other in others:
+        check_length(other.name, other.lines, against=first.name, expected=first.lines)
     parts = [
-        LinesPart(
-            first=first,
-            count=count,
-            source=_spans(of_source, chosen) if of_source else (),
-            references=tuple(_spans(index, chosen) for index in indexed),
-            outputs=tuple((system, _spans(index, chosen)) for system, index in written),
-            groups=_spans(of_groups, chosen) if of_groups else (),
-        )
-        for first, count, chosen in _divided(indices[0].lines)
+        LinesPart(line, count, roles, {name: index.spans(batches) for name, index in indices.items()})
+        for line, count, batches in _divided(first.lines)
     ]
     return Corpus(
         name=label(source or next(iter(named.values()))),
         parts=tuple(parts),
         systems=tuple(named),
         has_sources=source is not None,
-        has_references=bool(indexed),
-        keyed_by="group" if of_groups else "line",
-        identity=_digest([list(named), [_stat(path) for path in paths]]),
+        has_references=bool(roles.references),
+        keyed_by="group" if groups else "line",
+        identity=_digest([list(named), [_stat(path) for path in files.values()]]),
         scratch=tuple(scratch),
     )
 
@@ -241,48 +245,33 @@ def _bucket_files(uri: str) -> list[str]:
     return sorted(names, key=natural_key)
 
 
-def _parquet_names(path: str) -> list[str]:
-    pyarrow = arrow()
-    try:
-        with open_parquet(path) as file:
-            return list(file.schema_arrow.names)
-    except FileNotFoundError:
-        raise BadInput(f"There is no file {path}.") from None
-    except (pyarrow.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise BadInput(f"{path} is not a Parquet file that can be read: {reason}. Write it again.") from None
-
-
 def _parquet_parts(path: str, roles: Roles) -> list[Part]:
-    has = _parquet_names(path)
+    with open_parquet(path, path) as file:
+        has = list(file.schema_arrow.names)
+        sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
     wanted = [roles.source, roles.id, roles.group, *roles.references, *roles.outputs.values()]
     lacking = [name for name in wanted if name is not None and name not in has]
     fault = f"the file has no column {lacking[0]!r}; its columns are {', '.join(map(repr, has))}" if lacking else ""
     parts: list[Part] = []
     row = 1
-    with open_parquet(path) as file:
-        sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
     for group, rows in enumerate(sizes):
         pieces = -(-rows // _PARQUET_ROWS)
         step = -(-rows // pieces) if pieces else 1
         for skip in range(0, rows, step):
             count = min(step, rows - skip)
-            parts.append(ParquetPart(row + skip, count, path, group, skip, roles, fault))
+            parts.append(ParquetPart(row + skip, count, roles, path, group, skip, fault))
         row += rows
     return parts
 
 
-def _jsonl_names(paths: Sequence[str]) -> list[str]:
-    names: dict[str, None] = {}
-    for path in paths:
-        for line in head(path, _LOOKED_AT):
-            with contextlib.suppress(ValueError):
-                record = json.loads(line)
-                if isinstance(record, dict):
-                    names |= dict.fromkeys(record)
-        if names:
-            break
-    return list(names)
+def _jsonl_names(indices: Sequence[LineIndex]) -> list[str]:
+    """The names of columns in the first lines of the first file that has any."""
+    for index in indices:
+        with open(index.path, encoding="utf-8-sig", errors="replace", newline="\n") as file:
+            sheet, _ = parse_records(list(islice(file, _LOOKED_AT)), index.name)
+        if sheet.columns:
+            return list(sheet.columns)
+    return []
 
 
 def _divided(lines: int) -> Iterator[tuple[int, int, range]]:
@@ -297,30 +286,10 @@ def _divided(lines: int) -> Iterator[tuple[int, int, range]]:
 def _roles(names: Sequence[str], path: str, columns: Columns | None, system: str) -> Roles:
     table = Sheet({name: [] for name in names}, path, [])
     roles = find_roles(table, columns)
-    if not roles.outputs:
-        raise BadInput(
-            f"{path} has no column that is known to hold outputs. {table.listing()} Rename one to 'output' (or "
-            "output_NAME, one for each system), or say which: columns={'output': 'COLUMN'}."
-        )
+    require_outputs(table, roles)
     if "outputs" in roles.outputs:
         raise BadInput(f"{path}: a column of objects (system → output) is not read a part at a time. Use output_NAME.")
     return replace(roles, outputs={name or system: column for name, column in roles.outputs.items()})
-
-
-def _named(specs: Sequence[str]) -> dict[str, str]:
-    named: dict[str, str] = {}
-    for spec in specs:
-        name, path = named_path(spec)
-        for file in expand(path):
-            key = name or stem(file)
-            if key in named:
-                raise BadInput(f"Two outputs are called {key!r}. Name them apart: NAME=FILE.")
-            named[key] = file
-    return named
-
-
-def _spans(index: LineIndex, batches: range) -> tuple[Span, ...]:
-    return tuple(index.span(batch) for batch in batches)
 
 
 def _stat(path: str) -> list[object]:

@@ -10,6 +10,7 @@ import functools
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources, util
 from typing import Any
@@ -29,15 +30,25 @@ def _by_word(listed: Mapping[str, str]) -> dict[str, int]:
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:
-    for name, alternatives in _KNOWN["rules"]["parts"].items():
+    """A regular expression in which {consonant}, {first_parts} and {suffixes} stand for what is listed under them."""
+    for name, alternatives in _PLACEHOLDERS.items():
         pattern = pattern.replace(f"{{{name}}}", "|".join(alternatives.split()))
     return re.compile(pattern)
 
 
-_EASSE_WORDS = _by_word(_KNOWN["easse"]["words"])
-_EASSE_MORE, _EASSE_FEWER = (
-    tuple(map(re.compile, _KNOWN["easse"]["patterns"][which].split())) for which in ("more", "fewer")
-)
+_EASSE_WORDS = _by_word(_KNOWN["easse"])
+# EASSE's corrections of one syllable up and down.
+_EASSE_MORE = [
+    re.compile(pattern)
+    for pattern in (
+        "ia", "riet", "dien", "iu", "io", "ii", "[aeiouy]bl$", "mbl$", "[aeiou]{3}", "^mc", "ism$",
+        r"(.)(?!\1)([aeiouy])\2l$", "[^l]llien", "^coad.", "^coag.", "^coal.", "^coax.",
+        r"(.)(?!\1)[gq]ua(.)(?!\2)[aeiou]", "dnt$",
+    )
+]  # fmt: skip
+_EASSE_FEWER = [
+    re.compile(pattern) for pattern in ("cial", "tia", "cius", "cious", "gui", "ion", "iou", "sia$", ".ely$")
+]
 
 
 def count_easse(token: str) -> int:
@@ -142,13 +153,59 @@ def _stem(word: str) -> int:
     return max(1, runs + sum(sign * len(pattern.findall(word)) for sign, pattern in _CORRECTIONS))
 
 
-_LONGEST = 60  # letters of a word; on longer strings the patterns would take quadratic time
-_RULES = _KNOWN["rules"]
-_EXCEPTIONS = _by_word(_RULES["words"])
-_SILENT_INSIDE = [(letters, _pattern(silent), instead) for letters, silent, instead in _RULES["silent_inside"]]
-_SILENT_AT_THE_END = [(_pattern(silent), instead) for silent, instead in _RULES["silent_at_the_end"]]
-_MAY_NEED_CORRECTION = _pattern(_RULES["may_need_correction"])
-_CORRECTIONS = [(sign, _pattern(text)) for sign, name in ((1, "more"), (-1, "fewer")) for text in _RULES[name]]
+_LONGEST = 60  # no English word is; the patterns would take quadratic time on whatever it is
+_EXCEPTIONS = _by_word(_KNOWN["rules"])
+_PLACEHOLDERS = {
+    "consonant": "[b-df-hj-np-tv-xz]",
+    "first_parts": "for hom saf whit sid bas hors hous lif spac tim wir ey whol wid fir bar stat sal spok som mor wast",
+    "suffixes": """
+        ly ful fully fulness less lessly lessness ments? ness some like wise man men land field wood town well works?
+        house board side times? ways? days? line yard back more worth by bury ford point craft stone bridge light
+        keepers? makers? holders? where thing body one ware berg burg hood shed foot
+    """,
+}
+# Letters that a word must have for the pattern to match at all (most words are spared most patterns), the pattern, and
+# what is written in its place.
+_SILENT_INSIDE = [
+    (letters, _pattern(silent), instead)
+    for letters, silent, instead in (
+        ("qu", "qu", "q"),  # quick
+        ("e", "^({first_parts})e(?!ver|ig|n)(?={consonant}{1,3}[aeiouy])", r"\1"),  # homework, eyebrow
+        ("y", "(?<!{consonant})y(?=[aeiou])", "j"),  # yes, player
+        ("e", "([aeiouy]{consonant}{1,3})(?<!el)(?<!{consonant}l)e(?=(?:{suffixes})$)", r"\1"),  # lovely, something
+    )
+]
+# All of these need an e among the last three letters.
+_SILENT_AT_THE_END = [
+    (_pattern(silent), instead)
+    for silent, instead in (
+        ("(?<=[aeiouyn])gue(?=s?$|d$)", "g"),  # league, dialogue, tongue
+        ("(?<=[aeiouy]q)e(?=s?$|d$)", ""),  # unique
+        ("(?<=[b-df-hjkmnp-tvxz])[lr]e[sd]?$(?<![^bct]re)(?<!res|red)", "ul"),  # table, settled, centre
+        ("([aeiouy]{consonant}*(?:[bdfk-rt-w]|(?<![cs])h))es$", r"\1s"),  # makes, not boxes
+        ("([aeiouy]{consonant}*[b-ce-su-xz])(?<![tdfb]r)ed$", r"\1d"),  # walked, not wanted, not hundred
+        ("([aeiouy]{consonant}+)e$", r"\1"),  # make
+    )
+]
+# Vowels side by side that belong to two syllables, and syllables written without a vowel.
+_MORE = (
+    "^mc|^re(?=o|in[a-z]{3}|as[^o]|act|af)",
+    "(?<![ctsgl])ia(?!gs?$)|(?<=[ct])ia(?=t[eio])|(?<=l)ia(?![nrm])|(?<=l)ia(?=nc)|(?<=[ao]s)ia$|gia(?=n?t)",
+    "(?<![ctsgxln])(?<!sh)io|(?<=[ln])io(?!n)|(?<=[cts])io(?=$|s$|[lp])|^lio",
+    "iu|ii|uou|uit[iy]|[^go]uin|[^n]eum|^sui(?!t)|(?<!g)uid|uo$|(?<![gqbm])ue(?=[ln])|(?<=[ao])uer",
+    "[aeiouy].*ea$|cre(?=at(?!u))|rea(?=l(?!m))|(?<!^)rea(?=ct)|ea(?=tr)|ea(?=n$|ns$)(?<!^.ea)(?<!^..ea)|eier",
+    "(?<![ctsh])ie(?=t(?!z))|cie(?=t)|(?<![ctsh])ien(?=c|t)|(?<=sc)ien",
+    "(?<=[^aeiou])ier$|(?<=[^r]r)iers$|(?<!^pr)iest$",
+    "[aeiouy]ing(?=$|s$|ly$)(?<!uing)",
+    "eo(?!n$|ns$|u|p|r|ff)|(?<![gct])eou",
+    "(?<!rs)(?<![gq])ua|oe[tm]|ao[st]|[ae]ic$|(?<![vh])oic$|^coo(?=rd|p)|^coin(?=c)",
+    "(?<=[bkr])y(?=[ao](?!r))|(?<={consonant})y(?=ers?$)",
+    "ism(?=$|s$)|thms?$",
+)
+_FEWER = ("(?<=ic)ally$", "viou?r")  # syllables written but not spoken
+_CORRECTIONS = [(sign, _pattern(text)) for sign, patterns in ((1, _MORE), (-1, _FEWER)) for text in patterns]
+# What every correction looks for, at the least.
+_MAY_NEED_CORRECTION = _pattern("[aeiouy]{2}|ism|thms?$|^mc|ically$")
 
 
 @functools.cache
@@ -177,12 +234,107 @@ def cmudict() -> Counter:
 _PARTS = re.compile(r"[0-9]+|[^\W\d_]+")
 
 
+@dataclass(frozen=True)
+class SyllableRules:
+    """What to rewrite before vowels are counted, as pairs of a pattern and its replacement, and what counts as one."""
+
+    silent: tuple[tuple[str, str], ...]
+    nucleus: str
+
+
+RULES: Mapping[str, SyllableRules] = {
+    "de": SyllableRules(
+        silent=(
+            (r"qu", "kw"),
+            (r"^([bg])e(?=e[^er])", r"\1e-"),  # beenden, geehrt
+            (r"y(?=[aeiou])", "j"),
+            (r"(?<=[aeiouäöü])h(?=[^aeiouäöüy]|$)", ""),  # sehr, Zahl
+            (r"(?<=[tsgx])ion", "jon"),  # Nation, Million
+            (r"(?<=ll)ion", "jon"),
+            (r"(?<=[aeou])ueu", "uäu"),
+            (r"(?<=[tz])iell", "jell"),
+            (r"eue(?=[rnmsl]|$)", "eu-e"),
+            (r"ee(?=n$)", "e-e"),
+            (r"ie(?=n(?:s|er|ern|erin|isch.*)?$)(?<=[lnrsdtb]ie)", "i-e"),  # Italien, Ferien
+            (r"(?<=[aeiouäöü][ln])ie$", "i-e"),  # Familie, Linie
+        ),
+        nucleus=r"aa|ee|oo|ai|ay|ei|ey|au|äu|eu|ie|[aeiouyäöü]|[éèêàáâíîóôúû]",
+    ),
+    "es": SyllableRules(
+        silent=(
+            (r"qu(?=[eéií])", "k"),
+            (r"gu(?=[eéií])", "g"),
+            (r"y(?=[aeiouáéíóú])", "j"),
+            (r"(?<=[aeiouáéíóú])y(?![aeiouáéíóú])", "i"),
+        ),
+        # A weak vowel (i, u) joins a strong one (a, e, o) unless it has an accent; two strong ones stand apart.
+        nucleus=r"[iuü]?[aeoáéó][iuü](?![aeoáéóiíú])|[iuü]?[aeoáéó]|[iuü][iuíúü]|[iuíúüy]",
+    ),
+    "fr": SyllableRules(
+        silent=(
+            (r"œ", "eu"),
+            (r"æ", "é"),
+            (r"^h?y(?=[aeiouàâéèêô])", "j"),
+            (r"qu(?=[aeiouyéèêàâîïôû])", "k"),
+            (r"gu(?=[eéèêiîy])", "g"),
+            (r"ge(?=[aoâô])", "j"),
+            (r"(ss|rr|nn|tt|ll|pp|oiv|èn|[iu]v|[èiu]r|ch|ik|[aiou]s|ev|ut|it|rl|bl)ent$", r"\1"),  # ils finissent
+            (r"(ai|oi|ou|ui|é|u)ent$", r"\1"),
+            (r"(?<=[aeou])ill(?=[aeiouéèêà])", "y"),  # travailler, bouteille
+            (r"(?<![aeiouéèvm])(?<!tranku)(?<!trank)ill(?=[aeiouéè])", "iy"),  # fille, briller
+            (r"ies?$", "i"),
+            (r"(é|u|ou|oi|ai)es?$", r"\1"),
+            (r"([aou])y(?=[aeiouéèêà])", r"\1ij"),
+            (r"y(?=[aeouéèêàô])", "j"),
+            (r"(?<![bcdfgkptv][lr])(?<!^)i(?=[aeouéèêàôâ])", "j"),  # bien, nation, premier; not crier, oublier
+            (r"ou(?=[aeiéèêà])", "w"),  # oui, louer
+            (r"u(?=i)", "w"),  # nuit
+            (r"(?<=[^aeiouyéèêàâîïôûw])es?$", ""),
+            # A mute e after one consonant inside a word: élever, placement, environnement; not gouvernement.
+            (r"([aeiouyéèêàâîïôû][nm]?)([bcdfgjklmnpqrstvxz])\2?e(?=[bcdfgjklmnpqrstvxz][aeiouyéèêàâîïôûwj])", r"\1\2"),
+        ),
+        nucleus=r"eaux?|aou|ou|où|oû|oi|oî|ai|aî|ay|ei|au|eu|eû|[aeiouyàâäéèêëîïôöûùü]",
+    ),
+    "it": SyllableRules(
+        silent=(
+            (r"qu", "k"),
+            (r"gu(?=[aeoàèéò])", "g"),
+            (r"(?<=[cg])i(?=[aeouàèéòù])", ""),
+            (r"(?<=sc)i(?=[aeouàèéòù])", ""),
+            (r"gli(?=[aeouàèéòù])", "gl"),
+            (r"h", ""),
+        ),
+        nucleus=r"[iu]?[aeoàèéò][iu](?![aeoàèéòiu])|[iu]?[aeoàèéò]|i[uù]|u[iì]|[iuìíùúy]",
+    ),
+    "nl": SyllableRules(
+        silent=(
+            (r"qu", "kw"),
+            (r"(?<=[aeo])y(?=[aeiou])", "j"),
+            (r"^y(?=[aeiou])", "j"),
+            (r"tion(?=e)", "tjon"),
+            (r"(?<=[aeiou])ieuw", "i-uw"),
+        ),
+        nucleus=r"aai|ooi|oei|eeu|ieu|aa|ee|oo|uu|ie|oe|eu|ui|ij|ei|ou|au|ai|[aeiouyëïöüäéèêáàóôûí]",
+    ),
+    "pt": SyllableRules(
+        silent=(
+            (r"qu(?=[eéêiíaoãô])", "k"),
+            (r"gu(?=[eéêií])", "g"),
+            (r"gu(?=[aãoá])", "gw"),
+            (r"([áéíóúâêô][^aeiou]*)[iu]([aoe]s?)$", r"\1j\2"),  # história, vigília
+            (r"(?<=[aeouáéó])i(?=[aeoáéó])", "ij"),  # maio, apoiar
+        ),
+        nucleus=r"ãe|ão|õe|ãi|[aeoáéóâêô][iu](?![nm](?:[^aeiouh]|$))|ui(?![nmz])|[iuãõaeoáéíóúâêôàüy]",
+    ),
+}
+
+
 @cache
 def by_rules(code: str) -> Callable[[str], int]:
     """Syllables of a word by rule, never less than one; numbers as they are read, initials letter by letter."""
     known = language(code)
-    silent = [(re.compile(pattern), instead) for pattern, instead in known.syllables["silent"]]
-    nucleus = re.compile(known.syllables["nucleus"])
+    silent = [(re.compile(pattern), instead) for pattern, instead in RULES[code].silent]
+    nucleus = re.compile(RULES[code].nucleus)
 
     def count(letters: str) -> int:
         if len(letters) <= _LONGEST:

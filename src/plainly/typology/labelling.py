@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from plainly.io.columns import Columns
     from plainly.io.units import Unit
     from plainly.scoring.streamed import OnError
-    from plainly.streaming.batches import Bad, Reading
+    from plainly.streaming.batches import Bad, Part, Reading
     from plainly.streaming.corpus import Corpus
-    from plainly.streaming.parts import Part
 
 _ABOUT = "about.json"
 _NO_SOURCES = "Operations are what was done to the source, and no sources were given."

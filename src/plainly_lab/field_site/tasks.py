@@ -16,7 +16,7 @@ from plainly.core.files import write_whole
 from plainly.core.progress import Tell
 from plainly.core.sampling import Sampling
 from plainly.data import diagnose
-from plainly.io.faults.content import reference_systems
+from plainly.io.faults.checks import reference_systems
 from plainly.people import read_ratings
 from plainly.people.correlations import correlate_metrics, score_units
 from plainly.reporting.findings import alarms, habits

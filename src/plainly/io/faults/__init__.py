@@ -7,12 +7,10 @@ from plainly.core.evalset import EvalSet
 from plainly.core.files import read_shipped
 from plainly.core.metric import Metric
 from plainly.core.result import Note
-from plainly.io.faults import alignment, answers, content, language, notation
+from plainly.io.faults import checks
 from plainly.io.faults.subject import CHECKS, Subject
 
-__all__ = ["CHECKS", "EXPLANATIONS", "MODULES", "Subject", "diagnose"]
-
-MODULES = (content, notation, alignment, language, answers)  # importing them registers their checks
+__all__ = ["CHECKS", "EXPLANATIONS", "Subject", "checks", "diagnose"]  # importing checks registers them
 
 EXPLANATIONS: dict[str, str] = read_shipped(__file__, "codes.toml")
 
@@ -31,5 +29,5 @@ def diagnose(
     ``published_references`` is what the cards of public sets know; see ``plainly.data.diagnose``.
     """
     subject = Subject(evalset, outputs, specs, evalset.language or None, quick, published_references)
-    checks = {code: check for code, check in CHECKS.items() if not only or code in only}
-    return [replace(warning, code=code) for code, check in checks.items() for warning in check(subject)]
+    wanted = {code: check for code, check in CHECKS.items() if not only or code in only}
+    return [replace(warning, code=code) for code, check in wanted.items() for warning in check(subject)]

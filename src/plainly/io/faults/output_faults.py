@@ -10,9 +10,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
-
-from plainly.core.files import read_shipped
 
 # What each fault looks like, in the words that the doctor and the gate say; what to do about it is in codes.toml.
 SEEN = {
@@ -40,6 +37,161 @@ _SHORT = 0.75  # of the source's words: a text that is shorter and has no full s
 _IN_A_ROW = {1: 4, 2: 3, 3: 3}
 _LONGEST_RUN = 12
 _LONG_RUN = 8  # words that nobody repeats by chance
+
+
+# What language models put around, into or in place of an answer. Case does not matter, ^ and $ are the ends of the text
+# ((?m) of a line). A pattern counts only where the source has no match.
+_PATTERNS: dict[str, tuple[str, ...]] = {
+    "preamble": (
+        # "Sure! Here is a simpler version:", "Of course, here's the rewritten text:"
+        r"^\W*(?:(?:sure|certainly|of course|absolutely|okay|ok|alright|gladly|no problem|"
+        r"great)\b[^:\n]{0,40}?)?\b(?:here(?:'s|’s| is| are)|below is)\b[^.!?:\n]{0,60}\b(?:simpl\w*|version|"
+        r"rewrit\w*|rephras\w*|reword\w*|paraphras\w*|plain\w*|easier|easy.to.read)\b[^.!?:\n]{0,60}[:.\n]",
+        r"^\W*this is\b[^.!?:\n]{0,40}\b(?:simpl\w*|rewrit\w*|rephras\w*|plain\w*|easier)\b[^.!?:\n]{0,40}:",
+        # "Sure!", "Certainly:", before anything else
+        r"^\W*(?:sure(?: thing)?|certainly|of course|absolutely|gladly|great question)\s*[!:.…—–-]+\s",
+        r"^\W*(?:sure|certainly|of course|absolutely)\b[^.!?:\n]{0,60}\b(?:simplif\w*|rewrit\w*|rephras\w*|"
+        r"version)\b[^.!?:\n]{0,40}[:.!]",
+        r"^\W*(?:i(?:'d|’d| would) be (?:happy|glad|pleased) to|(?:happy|glad) to)\b[^:.!\n]{0,60}(?::|[!.]"
+        r"\s(?:[^.!?:\n]{0,60}:)?)",
+        r"^\W*(?:an?|the|one) (?:simpler|simplified|easier|plainer|shorter) (?:way|version|text|sentence)"
+        r"\b[^.!?:\n]{0,40}:",
+        # A label: "Simplified:", "**Simplified version:**", "Answer -"
+        r"^[\W_]*(?:the )?(?:simplif(?:ied|ication)|simpler?|plain(?:[ -](?:language|english))?|rewritten|"
+        r"rephrased|paraphrased?|revised|easy[ -](?:to[ -]read|read|language)|output|answer|response|result)"
+        r"(?: (?:text|version|sentence|paragraph|output|answer|english|language))?[\s*_]*:[*_]*(?=\s|$)",
+        r"^\W*i(?:'ve| have)?\s(?:simplified|rewritten|rewrote|rephrased)\b[^.!?:\n]{0,80}[:.]",
+        r"^\W*(?:in (?:simple|simpler|plain|other) (?:words|terms|english|language))\s*[:,]",
+    ),
+    "sign-off": (
+        r"(?:^|[.!?\n)]\s*)(?:i )?hope (?:this|that|it) (?:helps|is helpful|meets|makes)\b[^\n]*$",
+        r"(?:^|[.!?\n)]\s*)(?:please )?(?:let me know|feel free to|don't hesitate to)\b[^\n]{0,160}$",
+        r"(?:^|[.!?\n)]\s*)(?:would you like me to|do you want me to|should i|is there anything else|can i help)"
+        r"\b[^\n]{0,120}\?\W*$",
+        r"[\s(\[]*\bnote:?\s[^\n]{0,40}\b(?:i|this|the)\b[^\n]{0,60}\b(?:simplif\w*|original|version|rewr\w*|"
+        r"wording|changed|kept|removed)\b[^\n]*$",
+        r"[\s(\[]*\b(?:word count|reading level|grade level|flesch|cefr level)\s*[:=][^\n]{0,60}$",
+        r"\s*\(\d{1,4} words\)\s*$",
+        r"(?:^|[.!?\n)]\s*)(?:this (?:version|sentence|text|simplification)) (?:is|uses|keeps|has been|removes|"
+        r"should be)\b[^\n]{0,60}\b(?:simpl\w*|easier|shorter|plain\w*|original)\b[^\n]*$",
+    ),
+    "refusal": (
+        r"\bas an? (?:ai|artificial intelligence|(?:large )?language model)\b",
+        r"\bi(?:'m| am) (?:just )?an? (?:ai|(?:large )?language model)\b",
+        r"\bi(?:'m| am|’m) (?:very |so |really )?(?:sorry|afraid)\b[^\n]{0,20}\b(?:but|that|i|there|it)\b",
+        r"\b(?:sorry|apologies)[,.]? (?:but )?(?:i|we) (?:can(?:no|')?t|cannot|could not|couldn't|am|won't)\b",
+        r"\bi (?:can(?:'|’)t|cannot|can not|could not|couldn(?:'|’)t|won(?:'|’)t|am (?:unable|not able) to|do not|"
+        r"don(?:'|’)t) (?:be able to )?(?:help|assist|simplify|rewrite|rephrase|provide|fulfil\w*|comply|complete|"
+        r"process|answer|do that|have (?:enough|access|the))\b",
+        r"\b(?:please (?:provide|share|paste|give|send|enter)|could you (?:please )?(?:provide|share|paste|"
+        r"clarify)|you (?:did not|didn't|haven't) provide)\b[^.\n]{0,40}\b(?:text|sentence|paragraph|source|"
+        r"passage|more (?:context|information))\b",
+        r"\b(?:no|without any) (?:text|sentence|input|source)\b[^.\n]{0,20}\b(?:provided|given|supplied|"
+        r"to simplify)\b",
+        r"\b(?:sentence|text|paragraph) (?:is already|cannot be|can't be) (?:\w+ )?(?:simpl\w*|plain|easy|"
+        r"rewritten)\b",
+        r"\bagainst my (?:guidelines|policy|programming)\b",
+    ),
+    "markdown": (
+        r"\*\*[^*\n]+\*\*",
+        r"(?<![\w_])__[^_\n]+__(?![\w_])",
+        r"(?m)^#{1,6}\s+\S",
+        r"```",
+        r"(?m)^\s*[-*•]\s+\S[^\n]*\n\s*[-*•]\s+\S",
+        r"(?m)^\s*[*•]\s+\S",
+        r"\[[^\]\n]+\]\(https?:[^)\s]+\)",
+        r"(?<![`\w])`[^`\n]+`(?![`\w])",
+        r"(?<![*\w])\*[^*\s][^*\n]*[^*\s]\*(?![*\w])",
+        r"(?m)^\s*>\s+\S",
+        r"(?m)^\s*\|[^\n]*\|\s*$",
+        r"(?m)^\s*(?:---+|\*\*\*+)\s*$",
+    ),
+    "wrapper": (
+        r"""^\s*\{\s*["'][\w -]+["']\s*:""",
+        r"""^\s*\[\s*["'{]""",
+        r"</?(?:simpl\w*|output|answer|response|result|text|sentence|paragraph|p|div|span|br|b|i|strong|em|html|"
+        r"body|xml|s)\b[^>\n]{0,40}/?>",
+        r"^\s*<(\w+)[^>\n]*>.*</\1>\s*$",
+        r"^\s*<\?xml\b",
+    ),
+    "prompt-leak": (
+        r"\b(?:simplify|rewrite|rephrase|paraphrase)\b (?:the|this|these|each|my) (?:following|text|sentence|"
+        r"paragraph|passage|original|source)\b",
+        r"(?m)^\W*(?:original|source|complex|input)(?: (?:text|sentence|version|paragraph))?\s*:",
+        r"(?m)^\W*(?:user|assistant|system|human|ai|instruction|prompt|task|question)\s*:\s*\S",
+        r"###\s*(?:instruction|response|input|output|human|assistant)",
+        r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|<start_of_turn>|<end_of_turn>|</?think>|<eos>|<pad>|<unk>",
+        r"\b(?:your task is to|you are (?:an?|the) (?:expert|assistant|helpful|text simplif\w*|language|editor))\b",
+        r"\b(?:use (?:short|simple|simpler|plain) (?:words|sentences|language)|keep the (?:original )?meaning|"
+        r"do not add (?:any )?(?:new )?information)\b",
+    ),
+    "several-answers": (
+        r"(?m)^\W*(?:option|version|alternative|answer|candidate|variant|simplification)\s*(?:#\s*)?(?:\d+|[a-d]|"
+        r"one|two|three)\b\s*[:.)\]*–—-]",
+        r"(?m)^\W*(?:alternatively|another (?:option|version|way)(?: is| would be)?|or)\s*[,:]?\s*$",
+        r"(?:[.!?\n]\s*)(?:alternatively|another (?:option|version|way to say (?:it|this)))\s*[:,]",
+        r"(?m)^\s*1[.)]\s+\S[^\n]*\n+\s*2[.)]\s+\S",
+        r"\n\s*or\s*:?\s*\n",
+        r'[.!?]["”’)]?\s+(?:\(or[:,] |or, (?:more )?simply)\S',
+    ),
+    "broken": (
+        # An article and then what cannot follow it: "the of", "a the", "the, and"; small words twice.
+        r"\b(?:the|(?-i:an?)) (?-i:of|on|at|for|from|by|with|and|or|but|is|are|was|were|be|been|has|have|had|the|"
+        r"an?|he|she|it|they|we|his|their|its|these|those|will|would|could|may|should|which|who|whose|because|"
+        r"although|than|into)(?![\w'’-])(?! ?[&/])",
+        r"\bthe ?[,;:!?)](?!\w)",
+        r"\b(?:their|its|my|our|your|an?) the\b",
+        r"(?-i:\b(the|of|to|and|for|with|was|are|from|by) \1\b(?!-))",
+        # A full stop inside a sentence; what is often shortened is not one.
+        r"(?<![.\w])(?!(?:al|approx|bros|ca|co|corp|cf|dr|ed|est|etc|ft|gen|gov|inc|jr|lt|ltd|max|min|mr|mrs|ms|"
+        r"mt|no|nos|op|plc|pp|prof|rev|sq|sr|st|vol|vs)\b)\w\w+ ?\. +(?-i:[a-z]+(?![A-Za-z.]))",
+    ),
+}
+# A text without any of these matches no pattern of the code, and need not be searched.
+_SIGNS: dict[str, tuple[str, ...]] = {
+    "preamble": (
+        "here", "below", "this is", "sure", "certainly", "of course", "absolutely", "gladly", "happy", "glad",
+        "pleased", "great", ":", "i've", "i have", "i simpl", "i rewr", "i rephr", "words", "terms", "english",
+        "language",
+    ),
+    "sign-off": (
+        "hope", "let me", "feel free", "hesitate", "would you", "do you", "should i", "anything", "can i", "note",
+        "count", "level", "flesch", " words)", "this version", "this sentence", "this text", "this simpl",
+    ),
+    "refusal": (
+        "i'm", "i’m", "i am", "as a", "sorry", "apolog", "i can", "i could", "i won", "i do", "please", "could you",
+        "you did", "you have", "no text", "no sentence", "no input", "no source", "without any", "already",
+        "cannot be", "can't be", "against my",
+    ),
+    "markdown": (
+        "*", "__", "#", "`", "- ", "•", "](", "> ", "|", "---",
+    ),
+    "wrapper": (
+        "{", "[", "<",
+    ),
+    "prompt-leak": (
+        ":", "simplify", "rewrite", "rephrase", "paraphrase", "###", "<", "[", "your task", "you are", "use short",
+        "use simpl", "use plain", "keep the", "do not add",
+    ),
+    "broken": (
+        "the", "a ", "an ", ". ", "of of", "to to", "and and", "for for", "with with", "was was", "are are",
+        "from from", "by by",
+    ),
+    "several-answers": (
+        "option", "version", "alternativ", "answer", "candidate", "variant", "simplification", "another", "\n", "(or",
+        " or,",
+    ),
+}  # fmt: skip
+_NEVER_LAST = """
+a an the and or but nor of to from with without into onto upon between among during than because although though while
+whereas if unless until since whose which who that this these my your his its our their is are was were be been being
+has have had having will would shall should can could may might must very such as at by for not
+""".split()  # noqa: SIM905
+# Keys of JSON in which an answer may be wrapped, the likeliest first.
+_ANSWER_KEYS = (
+    "simplified", "simplification", "simplified_text", "simplified_sentence", "simple", "output", "answer", "result",
+    "response", "text", "sentence", "content", "rewritten",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +225,15 @@ def _check(code: str) -> Callable[[Check], Check]:
 
 
 @cache
-def settings() -> dict[str, Any]:
-    """faults.toml."""
-    return read_shipped(__file__, "faults.toml")
-
-
-@cache
 def patterns(code: str) -> tuple[re.Pattern[str], ...]:
     """The patterns of a code."""
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in settings()[code])
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in _PATTERNS[code])
 
 
 def _by_pattern(code: str) -> Check:
     def check(source: str, output: str) -> tuple[int, int] | None:
         lower = output.lower()
-        if not any(sign in lower for sign in settings()["signs"][code]):  # quick, and true of almost all texts
+        if not any(sign in lower for sign in _SIGNS[code]):  # quick, and true of almost all texts
             return None
         for pattern in patterns(code):
             match = pattern.search(output)
@@ -187,7 +333,7 @@ def ends(text: str) -> bool:
 
 def _stops_short(source: str, text: str, last: str) -> bool:
     """Whether no text ends so: far short of its source, on a small word, inside a word, or where the source goes on."""
-    if last.lower() in settings()["never last"].split() or len(text.split()) < _SHORT * len(source.split()):
+    if last.lower() in _NEVER_LAST or len(text.split()) < _SHORT * len(source.split()):
         return True
     words = {word.lower() for word in source.split()}
     if last.lower() not in words and any(word.startswith(last.lower()) for word in words if len(last) < len(word) - 1):
@@ -277,7 +423,7 @@ def _answer(text: str) -> str | None:
     except ValueError:
         return None
     if isinstance(value, dict):
-        for name in settings()["names of keys"]["answers"]:
+        for name in _ANSWER_KEYS:
             if isinstance(value.get(name), str):
                 return str(value[name])
         value = list(value.values())

@@ -18,7 +18,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-NAMES = ("memory", "local", "ray")
+NAMES = ("auto", "memory", "local", "ray")
 
 
 class Work(Protocol[Task_co, Result_co]):
@@ -42,20 +42,23 @@ class Engine(Protocol):
 
 
 def engine(name: str = "local", *, processes: int | None = None, address: str | None = None) -> Engine:
-    """The engine of that name; ``processes`` is how many workers it may use (all cores, all of a cluster's CPUs)."""
+    """The engine of that name; ``processes`` is how many workers it may use (all cores, all of a cluster's CPUs).
+
+    ``memory`` works in this process, ``local`` (or ``auto``) in many on this machine, ``ray`` on a cluster.
+    """
+    if name not in NAMES:
+        raise UnknownName("engine", name, NAMES, see=f"the engines are {', '.join(NAMES)}")
     if processes is not None and processes < 1:
         raise BadInput(f"The number of processes must be at least 1, not {processes}.")
     if address is not None and name != "ray":
         raise BadInput("address= is the address of a Ray cluster; use it with engine='ray'.")
-    if name == "local":
-        from plainly.streaming.engines.local import LocalEngine
-
-        return LocalEngine(processes or cores())
     if name == "ray":
         from plainly.streaming.engines.ray import RayEngine
 
         return RayEngine(address=address, workers=processes)
-    raise UnknownName("engine", name, NAMES, see="plainly score --help")
+    from plainly.streaming.engines.local import LocalEngine
+
+    return LocalEngine(1 if name == "memory" else processes or cores())
 
 
 def needs_gpu(metrics: Sequence[Any]) -> bool:
