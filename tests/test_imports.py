@@ -17,15 +17,17 @@ HEAVY = {"torch", "ray", "starlette", "sqlalchemy", "pyarrow", "pandas", "polars
 HEAVY |= {"onnxruntime", "tokenizers", "transformers", "vl_convert"}
 # Modules of the studio and of training run only where their packages are installed and are imported for nothing else.
 MAY_IMPORT_HEAVY = ("plainly_studio/", "plainly_lab/training/")
-# The modules that import others by name (a string), and why; docs/architecture.md repeats this list.
+# The modules that import modules of plainly by name (a string), and why; docs/architecture.md repeats this list.
 BY_NAME = {
     "plainly/__init__.py": "public functions, imported on first use",
-    "plainly/core/registry.py": "metrics, built in and of plug-ins",
+    "plainly/core/registry.py": "metrics, built in and of plug-ins; the sentence encoder and the labeller",
     "plainly/cli/__init__.py": "commands",
     "plainly_lab/__init__.py": "public functions, imported on first use",
     "plainly_lab/reproductions/__init__.py": "recipes of papers",
     "plainly_studio/__init__.py": "public functions, imported on first use",
 }
+# Those that so import modules of others: what unpacks a file, and the tokenizers of sacrebleu.
+OF_OTHERS = {"plainly/io/files.py", "plainly/text/tokenise.py"}
 
 
 def _tree(module: str) -> ast.Module:
@@ -39,7 +41,8 @@ def test_modules_are_imported_by_name_only_where_that_is_listed() -> None:
         for node in ast.walk(_tree(module))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("importlib.import_module", "__import__")
     }
-    assert by_name == set(BY_NAME)
+    assert by_name - OF_OTHERS == set(BY_NAME)
+    assert by_name >= OF_OTHERS
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for module in BY_NAME:
         name = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

@@ -121,7 +121,7 @@ def test_labels_from_elsewhere_may_overlap(setting, monkeypatch):
     assert (parts["long"].masks["A"] & parts["even"].masks["A"]).any()
 
 
-def test_operation_labels_come_from_the_labeller_where_there_is_one(setting, monkeypatch):
+def test_operation_labels_come_from_the_labeller(setting, monkeypatch):
     evalset, outputs = setting
     pairs = [SimpleNamespace(labels={"split"} if k % 2 else set()) for k in range(N)]
     rules = SimpleNamespace(label=lambda sources, texts: pairs)
@@ -129,9 +129,6 @@ def test_operation_labels_come_from_the_labeller_where_there_is_one(setting, mon
     (split,) = subsets.divide(evalset, outputs, "operation")
     assert split.label == "split"
     assert split.fewest == N // 2
-    monkeypatch.setitem(sys.modules, "plainly.typology.labeller", None)
-    with pytest.raises(BadInput, match="column"):
-        subsets.divide(evalset, outputs, "operation")
 
 
 def label_by_length(sources, outputs):

@@ -6,7 +6,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from plainly.core.errors import BadSpec, BrokenPlugin, UnknownName, did_you_mean
@@ -57,7 +57,9 @@ METRICS = {
     "lens-salsa": "plainly.learned.adapters.lens:LensSalsa",
     "questeval": "plainly.learned.adapters.questeval:QuestEval",
 }
+# What packages further down use of packages further up, by name.
 _SENTENCE_ENCODER = "plainly.learned.encoder:embed"
+_LABELLER = "plainly.typology.labeller:labeller"
 ENTRY_POINT_GROUP = "plainly.metrics"
 
 _REQUIRED = ("name", "needs", "better", "outputs", "measure", "score")
@@ -80,9 +82,18 @@ def metric_class(name: str) -> type[Metric]:
 
 def sentence_encoder() -> Callable[[Sequence[str]], Sequence[Floats]]:
     """The function that turns sentences into vectors, for metrics that align by meaning."""
-    module, _, attribute = _SENTENCE_ENCODER.partition(":")
-    encode: Callable[[Sequence[str]], Sequence[Floats]] = getattr(importlib.import_module(module), attribute)
+    encode: Callable[[Sequence[str]], Sequence[Floats]] = _import(_SENTENCE_ENCODER)
     return encode
+
+
+def label_operations(sources: Sequence[str], outputs: Sequence[str]) -> list[Collection[str]]:
+    """The labels of the operations between each source and its output, by rules, for subsets of items."""
+    return [pair.labels for pair in _import(_LABELLER)("rules").label(list(sources), list(outputs))]
+
+
+def _import(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)
 
 
 def _load(name: str) -> type[Any]:

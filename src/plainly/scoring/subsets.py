@@ -1,7 +1,6 @@
 """Parts of a test set: by source length, by what the outputs do, by any column; nothing is measured again for them."""
 
 import dataclasses
-import importlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
 from plainly.core.result import Note, Table
@@ -184,20 +184,10 @@ _OF_OUTPUTS: dict[str, tuple[Callable[[EvalSet, Sequence[str]], Bools], str, str
 }
 
 
-def _operations(sources: Sequence[str], outputs: Sequence[str]) -> list[Collection[str]]:
-    """What was done to each sentence, by rules; imported when asked for, since few scores ask."""
-    try:
-        module = importlib.import_module("plainly.typology.labeller")
-    except ImportError:
-        raise BadInput(
-            "There are no operation labels: this installation cannot label outputs. Put them in a column named "
-            "'operation' of a table and divide by that."
-        ) from None
-    return [pair.labels for pair in module.labeller("rules").label(list(sources), list(outputs))]
-
-
 # Fields whose labels an item may have none, one or several of: (sources, outputs) → the labels of each item.
-LABELLERS: dict[str, Callable[[Sequence[str], Sequence[str]], Sequence[Collection[str]]]] = {"operation": _operations}
+LABELLERS: dict[str, Callable[[Sequence[str], Sequence[str]], Sequence[Collection[str]]]] = {
+    "operation": registry.label_operations
+}
 FIELDS = (*_OF_ITEMS, *_OF_OUTPUTS, *LABELLERS)
 
 
