@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plainly.typology.against_people import compare_with_people
 
 import plainly
 import plainly_lab
@@ -23,6 +22,7 @@ from plainly.cli.options import command_parser
 from plainly.core.errors import BadInput, PlainlyError
 from plainly.scoring.explain import explain
 from plainly.typology.labelling import label, label_corpus
+from plainly.typology.operations import compare_with_people
 
 Function = Callable[..., Any]
 
@@ -226,12 +226,12 @@ PRINTING = {"help", "format", "strict", "force", "list", "signature", "plot", "p
 ELSEWHERE = {
     "like": "plainly.scoring.presets.like returns the specs",
     "target": "a parameter of the metric: metrics=['cefr(target=A2)']",
-    "references_with": "plainly.typology.select.choose returns the evaluation set",
-    "references_without": "plainly.typology.select.choose",
-    "items_with": "plainly.typology.select.choose",
-    "items_without": "plainly.typology.select.choose",
-    "items_share": "plainly.typology.select.choose",
-    "operations": "plainly.typology.select.choose",
+    "references_with": "plainly.typology.selection.choose returns the evaluation set",
+    "references_without": "plainly.typology.selection.choose",
+    "items_with": "plainly.typology.selection.choose",
+    "items_without": "plainly.typology.selection.choose",
+    "items_share": "plainly.typology.selection.choose",
+    "operations": "plainly.typology.selection.choose",
 }
 FUNCTIONS: dict[str, tuple[Function, ...]] = {
     **{name: (PUBLIC[name],) for name in commands() if name in PUBLIC},

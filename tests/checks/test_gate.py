@@ -295,7 +295,7 @@ def test_one_pair_in_a_service() -> None:
     assert plainly.check("", source=SOURCE).findings[0].rule == "empty"
     with pytest.raises(PlainlyError, match="text= is a text, not None"):
         plainly.check(None, source=SOURCE)  # type: ignore[arg-type]
-    with pytest.raises(PlainlyError, match="text= and source="):
+    with pytest.raises(PlainlyError, match="source= is a text"):
         plainly.check(GOOD, source=[SOURCE])  # type: ignore[arg-type]
 
 

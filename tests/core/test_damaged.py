@@ -178,7 +178,7 @@ def test_a_cache_that_cannot_be_written_is_needed_only_for_going_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path / "file"))
     (tmp_path / "s.txt").write_text("A cat sat on the mat.\n" * 3)
     text = str(tmp_path / "s.txt")
     assert main(["score", "--source", text, text, "--engine", "local", "--processes", "1", "-m", "fkgl"]) == 0

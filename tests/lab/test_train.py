@@ -123,7 +123,7 @@ def test_documents_come_from_files_frames_and_mappings(tmp_path: Path) -> None:
         levelled_texts({"article": ["x"], "text": ["One two three."]})
     with pytest.raises(BadInput, match=r"Document 2: no text"):
         levelled_texts({**columns, "text": ["One two three.", None]})
-    with pytest.raises(BadInput, match="Say what to train on"):
+    with pytest.raises(BadInput, match="documents="):
         levelled_texts()
 
 

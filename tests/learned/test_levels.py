@@ -157,7 +157,7 @@ def test_rows_are_the_same_whoever_looks_for_the_target() -> None:
     evalset = EvalSet.of(["x"] * 2, columns={"target": ["A2", "B1"]})
     plain = metric("cefr")
     rows = plain.measure(evalset, [EASY, HARD])
-    np.testing.assert_array_equal(rows, plain.for_set(evalset.columns).measure(evalset, [EASY, HARD]))  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(rows, plain.for_evalset(evalset).measure(evalset, [EASY, HARD]))
     np.testing.assert_allclose(plain.score(rows)[:, 0], Cefr().read([EASY, HARD]))
     found = plainly.audit(
         evalset=EvalSet.of([HARD] * 6, columns={"target": ["A2"] * 6}), outputs={"A": [EASY] * 6, "B": [HARD] * 6},

@@ -107,12 +107,6 @@ def test_one_reading_serves_all_that_ask(toy: str, remembering: Path, read: list
     assert sorted(runs for runs in read if runs) == [3, 3, 3], "pairs, sources and outputs"
 
 
-def test_old_parameters_say_where_they_went() -> None:
-    with pytest.raises(BadSpec, match=r"now called easse-quality. Write: easse-quality\(lowercase=true\)"):
-        registry.metric("quality(lowercase=true)")
-    assert registry.metric("easse-quality(lowercase=true)").outputs[0] == "compression_ratio"
-
-
 def test_variants_of_meaning() -> None:
     tokens, judged = registry.metric("meaning(variant=tokens)"), registry.metric("meaning(variant=judge)")
     assert (tokens.outputs[0], judged.outputs) == ("f1", ("meaning",))

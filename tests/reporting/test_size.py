@@ -42,7 +42,7 @@ def test_ten_thousand_items(open_page: Any, tmp_path: Path) -> None:
         references=[small.references[i % len(small)] for i in range(n)],
     )
     outputs = {s: [written[s][i % len(small)] for i in range(n)] for s in ("editor", "noisy")}
-    fast = {"resamples": 100, "labeller": None, "audit": False}
+    fast = {"sampling": plainly.Sampling(resamples=100), "labeller": None, "audit": False}
     report = plainly.report(evalset=evalset, outputs=outputs, metrics=["fkgl"], **fast)  # type: ignore[arg-type]
     page = open_page(report.write(tmp_path / "large.html"))
     assert page.locator("#count").inner_text() == "10,000 items"

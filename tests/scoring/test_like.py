@@ -12,15 +12,15 @@ from plainly.cli import main
 from plainly.core.errors import BadInput
 from plainly.io.texts import Texts
 from plainly.scoring.explain import explain, explained
-from plainly.scoring.presets import like, presets
+from plainly.scoring.presets import PRESETS, like
 
 
-@pytest.mark.parametrize("name", presets())
+@pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_says_what_it_sets(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "--demo", "editor", "--like", name, "--no-intervals", "--json"]) == 0
     printed = capsys.readouterr()
     specs = list(json.loads(printed.out)["systems"][0]["scores"])
-    assert specs == presets()[name]["specs"]
+    assert specs == PRESETS[name]["specs"]
     assert all(spec in printed.err for spec in specs)
 
 

@@ -125,7 +125,7 @@ def test_every_engine_that_the_command_line_takes_can_be_named_in_python(
 ) -> None:
     monkeypatch.setattr("plainly.scoring.streamed.HELD", 100)
     results = {
-        name: plainly.score(open_corpus([str(folder)]), metrics=["fkgl"], engine=name, processes=1, resamples=10)
+        name: plainly.score(open_corpus([str(folder)]), metrics=["fkgl"], engine=name, processes=1)
         for name in NAMES
         if name != "ray"
     }
@@ -140,10 +140,10 @@ import os, signal, sys
 from contextlib import contextmanager
 
 import plainly.cli.score as command
-import plainly.scoring.streamed as streamed
+import plainly.streaming.resume as resume
 from plainly.cli import main
 
-streamed._SAVE_SECONDS = 0.0
+resume._SAVE_SECONDS = 0.0
 
 @contextmanager
 def with_accident(what, *, total, unit=""):

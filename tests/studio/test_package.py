@@ -218,7 +218,7 @@ def test_a_wheel_in_a_clean_environment_serves_everything(tmp_path: Path) -> Non
         names = set(archive.namelist())
     shipped = {
         str(path.relative_to(ROOT / "src"))
-        for path in (ROOT / "src" / "plainly" / "studio").rglob("*")
+        for path in (ROOT / "src" / "plainly_studio").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert shipped <= names, shipped - names
@@ -253,7 +253,7 @@ def test_a_wheel_in_a_clean_environment_serves_everything(tmp_path: Path) -> Non
                 assert process.poll() is None
                 assert time.perf_counter() - began < 30
                 time.sleep(0.02)
-        for name in sorted(path.name for path in (ROOT / "src" / "plainly" / "studio" / "static").iterdir()):
+        for name in sorted(path.name for path in (ROOT / "src" / "plainly_studio" / "static").iterdir()):
             assert httpx.get(f"http://127.0.0.1:{port}/static/{name}").status_code == 200
     finally:
         process.terminate()

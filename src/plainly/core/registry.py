@@ -128,7 +128,7 @@ def _load(name: str) -> type[Any]:
 def metrics(specs: Metrics) -> dict[str, Metric]:
     """Metrics by spec, as each was written; metrics that were resolved before pass through."""
     if isinstance(specs, Mapping):
-        return dict(specs)
+        return {spec: metric(resolved) for spec, resolved in specs.items()}
     named = {}
     for spec in split_specs(specs) if isinstance(specs, str) else specs:
         resolved = metric(spec)

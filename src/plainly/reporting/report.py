@@ -24,7 +24,7 @@ from plainly.people.preferences import rank, read_rankings
 from plainly.reporting import paper
 from plainly.reporting.figures import Panel
 from plainly.reporting.overview import Overview, overview
-from plainly.reporting.summary import Sentence
+from plainly.reporting.summary import Sentence, lead
 from plainly.reporting.svg import Figure
 from plainly.scoring.score import measure, read_data
 from plainly.scoring.scores import Evaluation, SystemScores
@@ -65,6 +65,11 @@ class Report(Result):
     def summary(self) -> list[Sentence]:
         """The report in sentences."""
         return self.overview.summary
+
+    @property
+    def lead(self) -> list[Sentence]:
+        """The three sentences to read first."""
+        return lead(self.overview.summary)
 
     @cached_property
     def html(self) -> str:
