@@ -87,7 +87,8 @@ def test_the_changelog_names_the_version() -> None:
 
 def test_the_packages_that_the_architecture_names_exist_and_are_all() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`(plainly(?:_lab|_studio)?(?:\.[a-z_]+)*)`", text)) - {"plainly.commands"}  # entry points
+    named = set(re.findall(r"`(plainly(?:_lab|_studio)?(?:\.[a-z_]+)*)`", text))
+    named -= {"plainly.commands", *(f"plainly.{name}" for name in plainly.__all__)}  # entry points, public functions
     for name in sorted(named):
         assert importlib.util.find_spec(name) is not None, f"docs/architecture.md names {name}, which does not exist"
     packages = {f"plainly.{info.name}" for info in pkgutil.iter_modules(plainly.__path__) if info.name != "__main__"}
