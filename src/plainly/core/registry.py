@@ -99,8 +99,7 @@ def _import(target: str) -> Any:
 def _load(name: str) -> type[Any]:
     """The class behind a name; its module is imported only now."""
     if name in METRICS:
-        module, _, attribute = METRICS[name].partition(":")
-        cls: type[Any] = getattr(importlib.import_module(module), attribute)
+        cls: type[Any] = _import(METRICS[name])
         return cls
     target = _plugins().get(name)
     if target is None:

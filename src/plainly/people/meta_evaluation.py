@@ -64,7 +64,7 @@ class Relation:
 
     @property
     def warning(self) -> str:
-        """What follows for whoever compares systems; empty where there is nothing to warn of."""
+        """What this means for a comparison of systems; empty if there is nothing to warn about."""
         estimate = self.correlation.estimate
         if not (estimate.low > 0 or estimate.high < 0) or self.r2 < WORTH_A_WARNING:
             return ""

@@ -91,7 +91,7 @@ class Overview:
 
     @cached_property
     def summary(self) -> list[Sentence]:
-        """What a colleague would say who has read all of it."""
+        """The findings in sentences, the most important first."""
         return sentences(self)
 
     def metric(self, spec: str) -> Metric:
